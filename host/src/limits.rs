@@ -1,0 +1,189 @@
+//! Every limit of the server, in one place: default, unit, and what happens when it is reached.
+//!
+//! Invariant: nothing that a client or a guest sends can make the server hold more than these
+//! numbers allow. The structs below are also the settings an operator may change (`--set`); the
+//! constants are fixed.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Most task ids in one `subscriptions/listen`. More: `-32602`.
+pub const LISTEN_TASK_IDS: usize = 1_000;
+/// Most input requests a guest may ask at once. More: the guest gets `invalid`.
+pub const INPUTS_AT_ONCE: usize = 32;
+/// Most input requests of one call over its life. More: the guest gets `invalid`.
+pub const INPUTS_PER_CALL: usize = 1_000;
+/// Longest key of an input request or a record, bytes. Longer: a typed error to the guest.
+pub const KEY_BYTES: usize = 256;
+/// Largest value a guest may `record`, bytes. Larger: the guest gets `too-large`.
+pub const RECORD_BYTES: usize = 1 << 20;
+/// Largest sum of a call's recorded values, bytes. Larger: the guest gets `too-large`.
+pub const RECORDS_BYTES: usize = 16 << 20;
+/// Largest sum of a call's input requests and answers, bytes. Larger: the guest gets `invalid`;
+/// an update that exceeds it is refused with `-32602`.
+pub const INPUT_BYTES: usize = 8 << 20;
+/// Longest status message, bytes. A longer one in the start options is refused; a longer one in
+/// `progress` is cut.
+pub const STATUS_MESSAGE_BYTES: usize = 1_024;
+/// Longest log line of a guest, bytes. Longer: cut.
+pub const LOG_LINE_BYTES: usize = 16 << 10;
+/// Log lines a guest may write in a second. More: dropped, and counted in one line.
+pub const LOG_LINES_PER_SECOND: u32 = 200;
+/// `notifications/progress` a call may send in a second. More: dropped, the next one counts.
+pub const PROGRESS_PER_SECOND: u32 = 50;
+/// Shortest time between two stored status messages of a task. What comes sooner is held back,
+/// and the last one is stored when the time is over.
+pub const STATUS_MESSAGE_INTERVAL: Duration = Duration::from_millis(100);
+/// Notifications waiting for a slow client of an inline call. More: dropped.
+pub const STREAM_BACKLOG: usize = 256;
+/// Tools one component may offer. More: the component is refused.
+pub const TOOLS_PER_COMPONENT: usize = 1_000;
+/// Largest component file, bytes. Larger: the file is refused.
+pub const COMPONENT_BYTES: u64 = 256 << 20;
+/// Largest JSON schema of a tool or a form, bytes. Larger: refused where it appears.
+pub const SCHEMA_BYTES: usize = 256 << 10;
+/// Deepest nesting of a JSON schema. Deeper: refused where it appears.
+pub const SCHEMA_DEPTH: usize = 64;
+/// Deepest nesting of JSON that a guest hands over. Deeper: refused where it appears.
+pub const GUEST_JSON_DEPTH: usize = 64;
+/// Time for reading a component's tools at load. Longer: the component is refused.
+pub const LIST_TOOLS_TIME: Duration = Duration::from_secs(5);
+/// Time a client has to send a request's head, and again its body. Longer: the connection closes.
+pub const RECEIVE_TIME: Duration = Duration::from_secs(30);
+/// How often guest code gives way to other work, and how finely CPU time is cut.
+pub const EPOCH: Duration = Duration::from_millis(2);
+/// Host memory one host call may take for its arguments, bytes. More: the guest traps.
+pub const HOST_CALL_BYTES: usize = 64 << 20;
+/// Random bytes one WASI call may ask for. More: the guest traps.
+pub const RANDOM_BYTES: u64 = 64 << 10;
+/// WASI resources (streams, pollables …) a guest may hold. More: the guest traps.
+pub const RESOURCES: usize = 1_000;
+/// Operations one durable commit may carry. More: they go into the next commit.
+pub const COMMIT_BATCH: usize = 1_024;
+/// Tasks one sweep transaction handles. More: the sweep goes on in the next transaction.
+pub const SWEEP_BATCH: usize = 1_000;
+/// Calls that may wait for a free instance, for each instance there is. More: `-32603`.
+pub const QUEUE_PER_INSTANCE: usize = 4;
+
+/// Limits of the HTTP side (`server.*`).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ServerLimits {
+    /// Largest request body, bytes. Larger: 413.
+    pub max_body_bytes: usize,
+    /// Largest request head, bytes, at least 8 192. Larger: 431.
+    pub max_head_bytes: usize,
+    /// Open connections. More: they wait to be accepted.
+    pub max_connections: usize,
+    /// Open `subscriptions/listen` streams. More: `-32603`.
+    pub max_listens: usize,
+    /// Deepest nesting of a request's JSON. Deeper: `-32700`.
+    pub max_json_depth: usize,
+    /// Tools in one page of `tools/list`. More: `nextCursor`.
+    pub page_size: usize,
+    /// Silence on an event stream before a comment line is sent, milliseconds.
+    pub keep_alive_ms: u64,
+    /// Time that running calls get to finish when the server stops, milliseconds.
+    pub drain_ms: u64,
+    /// Origins beside the server's own that browsers may call from. Others: 403.
+    pub allowed_origins: Vec<String>,
+    /// Host names beside the loopback ones that the server answers to when it listens on a
+    /// loopback address. Others: 403.
+    pub allowed_hosts: Vec<String>,
+    /// Accept `tasks/*` requests without the `Mcp-Name` header, which some clients omit.
+    pub lenient_names: bool,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 4 << 20,
+            max_head_bytes: 16 << 10,
+            max_connections: 10_000,
+            max_listens: 1_024,
+            max_json_depth: 64,
+            page_size: 100,
+            keep_alive_ms: 15_000,
+            drain_ms: 5_000,
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            lenient_names: false,
+        }
+    }
+}
+
+/// Limits of one call's sandbox (`sandbox.*`).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SandboxLimits {
+    /// Linear memory of an instance, bytes. More: the guest's allocation fails, and a guest that
+    /// cannot bear that traps; a component that starts with more is refused at load.
+    pub memory_bytes: usize,
+    /// Table elements of an instance. More: growing fails.
+    pub table_elements: usize,
+    /// CPU time of one attempt, milliseconds. More: `-32603`.
+    pub cpu_ms: u64,
+    /// Wall time of an inline call, milliseconds. More: `-32603`.
+    pub wall_ms: u64,
+    /// Wall time of one attempt of a task, milliseconds. More: the task fails with `-32603`.
+    pub task_wall_ms: u64,
+    /// Largest result as JSON, bytes. Larger: `-32603`.
+    pub result_bytes: usize,
+    /// Instances that run at once. More: calls wait, up to four for each instance; then `-32603`.
+    pub instances: u32,
+}
+
+impl Default for SandboxLimits {
+    fn default() -> Self {
+        Self {
+            memory_bytes: 256 << 20,
+            table_elements: 40_000,
+            cpu_ms: 10_000,
+            wall_ms: 60_000,
+            task_wall_ms: 24 * 3_600_000,
+            result_bytes: 8 << 20,
+            instances: 1_000,
+        }
+    }
+}
+
+/// Limits of tasks (`tasks.*`).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TaskLimits {
+    /// Offer the tasks extension. If not, every call runs inline and `tasks/*` is unknown.
+    pub enabled: bool,
+    /// Tasks held at once, finished ones included. More: `-32603` "Task limit reached".
+    pub max: usize,
+    /// Life of a task that names no ttl, milliseconds. Over: running work is stopped and fails.
+    pub ttl_ms: u64,
+    /// How often a client should poll, milliseconds.
+    pub poll_interval_ms: u64,
+    /// Time a cancelled handler gets to return, milliseconds. Over: its instance is dropped.
+    pub grace_ms: u64,
+    /// How often the sweep for expired tasks runs, milliseconds.
+    pub sweep_ms: u64,
+    /// How long a finished task without ttl is kept, milliseconds. Over: it is gone.
+    pub retention_ms: u64,
+    /// How long any finished task can be read at least, even past its ttl, milliseconds.
+    pub min_retention_ms: u64,
+    /// Tools that the server makes tasks of by itself after so many milliseconds.
+    pub detach_after_ms: BTreeMap<String, u64>,
+}
+
+impl Default for TaskLimits {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            max: 10_000,
+            ttl_ms: 600_000,
+            poll_interval_ms: 1_000,
+            grace_ms: 2_000,
+            sweep_ms: 60_000,
+            retention_ms: 3_600_000,
+            min_retention_ms: 60_000,
+            detach_after_ms: BTreeMap::new(),
+        }
+    }
+}

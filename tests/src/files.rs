@@ -1,0 +1,70 @@
+//! Where built things lie: everything is found from the test's own executable, so that a moved
+//! target folder needs no setting.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The root of the checkout.
+pub fn root() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().expect("the tests folder has a parent").to_owned()
+}
+
+/// The server's binary: `COFFERDAM_BIN`, or the one built beside this test.
+///
+/// # Panics
+/// If there is none.
+pub(crate) fn binary() -> PathBuf {
+    if let Some(path) = env::var_os("COFFERDAM_BIN") {
+        return PathBuf::from(path);
+    }
+    let profile = profile_folder();
+    let binary = profile.join(format!("cofferdam{}", env::consts::EXE_SUFFIX));
+    assert!(
+        binary.is_file(),
+        "{} is missing: run `cargo xtask test`, or `cargo build -p cofferdam` before a test of your own",
+        binary.display()
+    );
+    binary
+}
+
+/// The component `target/guests/NAME.wasm`.
+///
+/// # Panics
+/// If it was not built.
+pub fn guest(name: &str) -> PathBuf {
+    let path = target().join("guests").join(format!("{name}.wasm"));
+    assert!(path.is_file(), "{} is missing: run `cargo xtask guests`", path.display());
+    path
+}
+
+/// The folder that holds the pinned npm packages.
+///
+/// # Panics
+/// If they were not installed.
+pub fn node_modules() -> PathBuf {
+    let path = target().join("tools/node/node_modules");
+    assert!(path.is_dir(), "{} is missing: run `cargo xtask test`, which installs it", path.display());
+    path
+}
+
+/// The pinned Node runtime.
+///
+/// # Panics
+/// If it was not installed.
+pub fn node() -> PathBuf {
+    let path = node_modules().join(".bin/node");
+    assert!(path.exists(), "{} is missing: run `cargo xtask test`, which installs it", path.display());
+    path
+}
+
+fn target() -> PathBuf {
+    profile_folder().parent().expect("a profile folder lies in a target folder").to_owned()
+}
+
+/// `target/PROFILE`: tests run from `target/PROFILE/deps`.
+fn profile_folder() -> PathBuf {
+    let executable = env::current_exe().expect("the path of this test");
+    let deps = executable.parent().expect("an executable lies in a folder");
+    deps.parent().expect("tests lie in a folder of the profile folder").to_owned()
+}

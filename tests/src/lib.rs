@@ -1,0 +1,49 @@
+//! The harness of the end-to-end tests: the real binary on a port of its own, real components, and a
+//! client that can also do everything a client should not.
+//!
+//! A test starts its own [`Server`], takes a [`Client`] from it and sends [`Call`]s. Whatever
+//! comes back is checked against the hand-written schemas in `tests/schemas/` before the test sees
+//! it, so each test checks the shape of every message beside what it is about. Helpers panic with
+//! a message that names what was sent and what came; nothing here waits by sleeping when a line,
+//! a response or a stream can be waited for.
+
+mod call;
+mod client;
+mod files;
+mod http;
+mod listen;
+mod log;
+mod raw;
+mod schema;
+mod server;
+mod sse;
+mod task;
+
+pub use call::{Answer, Call};
+pub use client::{Client, Declares, META, TASKS, VERSION};
+pub use files::{guest, node, node_modules, root};
+pub use http::{Request, Response};
+pub use listen::{Heard, Listen};
+pub use log::Log;
+pub use raw::raw;
+pub use schema::{Kind, check, fits};
+pub use server::{Options, Server};
+pub use sse::{Event, Events};
+pub use task::{FINAL, Task, bare};
+
+use std::time::Duration;
+
+/// How long anything may take before a test gives up on it. Long enough for a busy machine: only
+/// a hang reaches it.
+pub const PATIENCE: Duration = Duration::from_secs(40);
+
+/// Awaits `future` for at most [`PATIENCE`].
+///
+/// # Panics
+/// When the time is over, naming `what` was waited for.
+pub async fn patient<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(PATIENCE, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("waited {PATIENCE:?} in vain for {what}"),
+    }
+}

@@ -1,0 +1,230 @@
+//! The real server as a child process: started on a free port with a data folder of its own,
+//! killed when dropped. Starting waits for the line that says where it listens, never for time.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tokio::task::spawn_blocking;
+
+use crate::{Client, Log, PATIENCE, files, patient};
+
+/// What a server is started with.
+#[derive(Clone, Default)]
+pub struct Options {
+    components: Vec<PathBuf>,
+    settings: Vec<String>,
+    store: Option<String>,
+}
+
+impl Options {
+    /// A server with the component `target/guests/NAME.wasm`.
+    pub fn guest(name: &str) -> Self {
+        Self::default().and(files::guest(name))
+    }
+
+    /// A server with the component of the tests.
+    pub fn probe() -> Self {
+        Self::guest("probe")
+    }
+
+    /// One more component.
+    #[must_use]
+    pub fn and(mut self, component: PathBuf) -> Self {
+        self.components.push(component);
+        self
+    }
+
+    /// One setting (`--set KEY=VALUE`); the value is written as TOML.
+    #[must_use]
+    pub fn set(mut self, key: &str, value: impl std::fmt::Display) -> Self {
+        self.settings.push(format!("{key}={value}"));
+        self
+    }
+
+    /// Another store than the default (`--store`).
+    #[must_use]
+    pub fn store(mut self, store: &str) -> Self {
+        self.store = Some(store.to_owned());
+        self
+    }
+
+    fn command(&self, data: &Path) -> Command {
+        let mut command = Command::new(files::binary());
+        command.arg("serve").args(&self.components);
+        command.args(["--listen", "127.0.0.1:0", "--data"]).arg(data);
+        if let Some(store) = &self.store {
+            command.args(["--store", store]);
+        }
+        for setting in &self.settings {
+            command.args(["--set", setting]);
+        }
+        command.env("RUST_LOG", "info,cofferdam=trace").env("NO_COLOR", "1");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+}
+
+/// A running server. Dropping it kills the process.
+pub struct Server {
+    options: Options,
+    data: Arc<TempDir>,
+    child: Child,
+    address: SocketAddr,
+    announcement: String,
+    log: Log,
+}
+
+impl Server {
+    /// Starts a server and waits until it listens.
+    ///
+    /// # Panics
+    /// If it does not come to listen; the message holds what it logged.
+    pub async fn start(options: Options) -> Self {
+        Self::start_in(options, Arc::new(data_folder())).await
+    }
+
+    /// Starts a server that should refuse to start; returns how it exited and what it wrote to
+    /// standard error.
+    ///
+    /// # Panics
+    /// If it listens instead.
+    pub async fn refuse(options: Options) -> (ExitStatus, String) {
+        let data = data_folder();
+        let mut command = options.command(data.path());
+        let output = patient("a server that refuses to start", spawn_blocking(move || command.output()))
+            .await
+            .expect("the waiting thread")
+            .expect("the server's binary can be run");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(stdout.is_empty(), "a server that refuses writes nothing to stdout, but: {stdout}");
+        (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    async fn start_in(options: Options, data: Arc<TempDir>) -> Self {
+        let mut command = options.command(data.path());
+        let mut child = command.spawn().expect("the server's binary can be run");
+        let log = Log::of(child.stderr.take().expect("stderr is piped"));
+        let stdout = child.stdout.take().expect("stdout is piped");
+        // Until it is known where the server listens, a panic must not leave it behind.
+        let mut child = Guard(Some(child));
+
+        let first = spawn_blocking(move || {
+            let mut lines = BufReader::new(stdout);
+            let mut line = String::new();
+            // Standard output is read on, and dropped, so that the server can never block on it.
+            let read = lines.read_line(&mut line).map(|_| line);
+            std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
+            read
+        });
+        let announcement = match tokio::time::timeout(PATIENCE, first).await {
+            Ok(line) => line.expect("the reading thread").unwrap_or_default(),
+            Err(_) => String::new(),
+        };
+        let address = announcement
+            .strip_prefix("listening on http://")
+            .and_then(|rest| rest.split_once("/mcp"))
+            .and_then(|(address, _)| address.parse().ok());
+        let Some(address) = address else {
+            panic!("the server did not come to listen.\nstdout: {announcement}\nstderr: {}", log.text());
+        };
+        let child = child.0.take().expect("not taken before");
+        Self { options, data, child, address, announcement: announcement.trim_end().to_owned(), log }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The endpoint.
+    pub fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    /// The line it announced itself with.
+    pub fn announcement(&self) -> &str {
+        &self.announcement
+    }
+
+    /// What it logged.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Its data folder.
+    pub fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// The operating system's id of the process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// A client that declares nothing.
+    pub fn client(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    /// Kills the process at once, as a power cut would.
+    pub fn kill(&mut self) {
+        // An error says that it is gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Asks the process to stop, and goes on.
+    pub fn terminate(&self) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process id");
+        kill_process(pid, Signal::TERM).expect("the server runs");
+    }
+
+    /// Waits until the process is gone.
+    ///
+    /// # Panics
+    /// If it does not go.
+    pub async fn gone(&mut self) -> ExitStatus {
+        // std has no waiting with a deadline; the child must stay here to be killed on drop.
+        let polled = async {
+            loop {
+                if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
+                    return status;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        patient("the server to exit", polled).await
+    }
+
+    /// Starts it again with the same options and data, after killing what runs.
+    pub async fn restart(mut self) -> Self {
+        self.kill();
+        Self::start_in(self.options.clone(), Arc::clone(&self.data)).await
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+struct Guard(Option<Child>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn data_folder() -> TempDir {
+    tempfile::Builder::new().prefix("cofferdam-test-").tempdir().expect("a folder for temporary data")
+}
