@@ -17,7 +17,12 @@ pub struct Call {
 }
 
 impl Call {
-    pub(crate) fn new(address: SocketAddr, id: Value, method: &str, params: Map<String, Value>) -> Self {
+    pub(crate) fn new(
+        address: SocketAddr,
+        id: Value,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Self {
         let named = match method {
             "tools/call" => params.get("name"),
             "tasks/get" | "tasks/update" | "tasks/cancel" => params.get("taskId"),
@@ -32,7 +37,11 @@ impl Call {
             http = http.header("Mcp-Name", name);
         }
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        Self { address, message, http }
+        Self {
+            address,
+            message,
+            http,
+        }
     }
 
     /// A header in place of the right one.
@@ -59,7 +68,11 @@ impl Call {
     /// `progressToken`.
     #[must_use]
     pub fn meta(self, key: &str, value: Value) -> Self {
-        let key = if key == "progressToken" { key.to_owned() } else { format!("{META}{key}") };
+        let key = if key == "progressToken" {
+            key.to_owned()
+        } else {
+            format!("{META}{key}")
+        };
         self.edit(|message| message["params"]["_meta"][key] = value)
     }
 
@@ -142,8 +155,17 @@ impl Answer {
         } else {
             messages.push(response.json().await);
         }
-        let last = messages.pop().unwrap_or_else(|| panic!("no answer to {request}"));
-        let answer = Self { status, headers, streamed, notifications: messages, response: last, request: request.clone() };
+        let last = messages
+            .pop()
+            .unwrap_or_else(|| panic!("no answer to {request}"));
+        let answer = Self {
+            status,
+            headers,
+            streamed,
+            notifications: messages,
+            response: last,
+            request: request.clone(),
+        };
         answer.check();
         answer
     }
@@ -155,7 +177,8 @@ impl Answer {
     #[track_caller]
     pub fn result(&self) -> &Value {
         let result = self.response.get("result");
-        let result = result.unwrap_or_else(|| panic!("{}\nwas answered\n{}", self.request, self.response));
+        let result =
+            result.unwrap_or_else(|| panic!("{}\nwas answered\n{}", self.request, self.response));
         assert_eq!(self.status, 200);
         result
     }
@@ -167,8 +190,14 @@ impl Answer {
     #[track_caller]
     pub fn error(&self, status: u16, code: i64) -> &Value {
         let error = self.response.get("error");
-        let error = error.unwrap_or_else(|| panic!("{}\nwas answered\n{}", self.request, self.response));
-        assert_eq!((self.status, &error["code"]), (status, &json!(code)), "{}\nwas answered\n{error}", self.request);
+        let error =
+            error.unwrap_or_else(|| panic!("{}\nwas answered\n{}", self.request, self.response));
+        assert_eq!(
+            (self.status, &error["code"]),
+            (status, &json!(code)),
+            "{}\nwas answered\n{error}",
+            self.request
+        );
         error
     }
 
@@ -178,19 +207,27 @@ impl Answer {
     /// As [`Answer::error`].
     #[track_caller]
     pub fn message(&self, status: u16, code: i64) -> &str {
-        self.error(status, code)["message"].as_str().expect("checked by the schema")
+        self.error(status, code)["message"]
+            .as_str()
+            .expect("checked by the schema")
     }
 
     fn check(&self) {
         check(Kind::Response, &self.response);
-        assert_eq!(self.response.get("id"), self.request.get("id"), "the answer echoes the request's id");
+        assert_eq!(
+            self.response.get("id"),
+            self.request.get("id"),
+            "the answer echoes the request's id"
+        );
         for notification in &self.notifications {
             check(Kind::CallNotification, notification);
         }
         if let Some(error) = self.response.get("error") {
             check(Kind::Error, error);
         }
-        let Some(result) = self.response.get("result") else { return };
+        let Some(result) = self.response.get("result") else {
+            return;
+        };
         let method = self.request["method"].as_str().unwrap_or_default();
         let kind = match method {
             "server/discover" => Kind::Discover,

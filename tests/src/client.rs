@@ -56,7 +56,11 @@ pub struct Client {
 
 impl Client {
     pub(crate) fn new(address: SocketAddr) -> Self {
-        Self { address, capabilities: Declares::Nothing.json(), ids: Arc::new(AtomicI64::new(1)) }
+        Self {
+            address,
+            capabilities: Declares::Nothing.json(),
+            ids: Arc::new(AtomicI64::new(1)),
+        }
     }
 
     /// The same client with other capabilities.
@@ -68,18 +72,34 @@ impl Client {
     /// The same client with capabilities as they stand, right or wrong.
     #[must_use]
     pub fn declaring_json(&self, capabilities: Value) -> Self {
-        Self { capabilities, ..self.clone() }
+        Self {
+            capabilities,
+            ..self.clone()
+        }
     }
 
     /// A request, ready to be changed and sent.
     pub fn request(&self, method: &str, params: Value) -> Call {
-        let Value::Object(mut params) = params else { panic!("params are an object, not {params}") };
+        let Value::Object(mut params) = params else {
+            panic!("params are an object, not {params}")
+        };
         let mut meta = Map::new();
         meta.insert(format!("{META}protocolVersion"), json!(VERSION));
-        meta.insert(format!("{META}clientInfo"), json!({"name": "cofferdam-tests", "version": "0"}));
-        meta.insert(format!("{META}clientCapabilities"), self.capabilities.clone());
+        meta.insert(
+            format!("{META}clientInfo"),
+            json!({"name": "cofferdam-tests", "version": "0"}),
+        );
+        meta.insert(
+            format!("{META}clientCapabilities"),
+            self.capabilities.clone(),
+        );
         params.insert("_meta".to_owned(), Value::Object(meta));
-        Call::new(self.address, json!(self.ids.fetch_add(1, Ordering::Relaxed)), method, params)
+        Call::new(
+            self.address,
+            json!(self.ids.fetch_add(1, Ordering::Relaxed)),
+            method,
+            params,
+        )
     }
 
     /// A `tools/call`, ready to be changed and sent.
@@ -114,7 +134,9 @@ impl Client {
 
     /// `tasks/get`.
     pub async fn task_get(&self, id: &str) -> Answer {
-        self.request("tasks/get", json!({"taskId": id})).answer().await
+        self.request("tasks/get", json!({"taskId": id}))
+            .answer()
+            .await
     }
 
     /// `tasks/update`.
@@ -125,7 +147,9 @@ impl Client {
 
     /// `tasks/cancel`.
     pub async fn task_cancel(&self, id: &str) -> Answer {
-        self.request("tasks/cancel", json!({"taskId": id})).answer().await
+        self.request("tasks/cancel", json!({"taskId": id}))
+            .answer()
+            .await
     }
 
     /// `subscriptions/listen` with this filter, until the acknowledgement is there.

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 /// The root of the checkout.
 pub fn root() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    tests.parent().expect("the tests folder has a parent").to_owned()
+    tests
+        .parent()
+        .expect("the tests folder has a parent")
+        .to_owned()
 }
 
 /// The server's binary: `COFFERDAM_BIN`, or the one built beside this test.
@@ -34,7 +37,11 @@ pub(crate) fn binary() -> PathBuf {
 /// If it was not built.
 pub fn guest(name: &str) -> PathBuf {
     let path = target().join("guests").join(format!("{name}.wasm"));
-    assert!(path.is_file(), "{} is missing: run `cargo xtask guests`", path.display());
+    assert!(
+        path.is_file(),
+        "{} is missing: run `cargo xtask guests`",
+        path.display()
+    );
     path
 }
 
@@ -44,7 +51,11 @@ pub fn guest(name: &str) -> PathBuf {
 /// If they were not installed.
 pub fn node_modules() -> PathBuf {
     let path = target().join("tools/node/node_modules");
-    assert!(path.is_dir(), "{} is missing: run `cargo xtask test`, which installs it", path.display());
+    assert!(
+        path.is_dir(),
+        "{} is missing: run `cargo xtask test`, which installs it",
+        path.display()
+    );
     path
 }
 
@@ -54,17 +65,26 @@ pub fn node_modules() -> PathBuf {
 /// If it was not installed.
 pub fn node() -> PathBuf {
     let path = node_modules().join(".bin/node");
-    assert!(path.exists(), "{} is missing: run `cargo xtask test`, which installs it", path.display());
+    assert!(
+        path.exists(),
+        "{} is missing: run `cargo xtask test`, which installs it",
+        path.display()
+    );
     path
 }
 
 fn target() -> PathBuf {
-    profile_folder().parent().expect("a profile folder lies in a target folder").to_owned()
+    profile_folder()
+        .parent()
+        .expect("a profile folder lies in a target folder")
+        .to_owned()
 }
 
 /// `target/PROFILE`: tests run from `target/PROFILE/deps`.
 fn profile_folder() -> PathBuf {
     let executable = env::current_exe().expect("the path of this test");
     let deps = executable.parent().expect("an executable lies in a folder");
-    deps.parent().expect("tests lie in a folder of the profile folder").to_owned()
+    deps.parent()
+        .expect("tests lie in a folder of the profile folder")
+        .to_owned()
 }

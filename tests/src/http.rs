@@ -27,7 +27,12 @@ pub struct Request {
 impl Request {
     /// A request with no header but `Host`, which is added when it is sent.
     pub fn new(method: &str, path: &str) -> Self {
-        Self { method: method.to_owned(), path: path.to_owned(), headers: Vec::new(), body: Bytes::new() }
+        Self {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            headers: Vec::new(),
+            body: Bytes::new(),
+        }
     }
 
     /// A header in place of all of the same name.
@@ -39,14 +44,16 @@ impl Request {
     /// A header beside those of the same name.
     #[must_use]
     pub fn more(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
-        self.headers.push((name.to_owned(), value.as_ref().to_owned()));
+        self.headers
+            .push((name.to_owned(), value.as_ref().to_owned()));
         self
     }
 
     /// No header of this name.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
-        self.headers.retain(|(present, _)| !present.eq_ignore_ascii_case(name));
+        self.headers
+            .retain(|(present, _)| !present.eq_ignore_ascii_case(name));
         self
     }
 
@@ -67,28 +74,49 @@ impl Request {
     }
 
     async fn exchange(self, address: SocketAddr) -> Response {
-        let mut request = hyper::Request::builder().method(self.method.as_bytes()).uri(self.path);
-        let headers = request.headers_mut().expect("method and path are well-formed");
+        let mut request = hyper::Request::builder()
+            .method(self.method.as_bytes())
+            .uri(self.path);
+        let headers = request
+            .headers_mut()
+            .expect("method and path are well-formed");
         for (name, value) in self.headers {
             let name = HeaderName::from_bytes(name.as_bytes()).expect("a header name");
-            headers.append(name, HeaderValue::from_bytes(&value).expect("a header value"));
+            headers.append(
+                name,
+                HeaderValue::from_bytes(&value).expect("a header value"),
+            );
         }
         if !headers.contains_key("host") {
-            headers.insert("host", HeaderValue::try_from(address.to_string()).expect("an address"));
+            headers.insert(
+                "host",
+                HeaderValue::try_from(address.to_string()).expect("an address"),
+            );
         }
-        let request = request.body(Full::new(self.body)).expect("a well-formed request");
+        let request = request
+            .body(Full::new(self.body))
+            .expect("a well-formed request");
 
-        let stream = TcpStream::connect(address).await.expect("the server accepts connections");
-        let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.expect("a connection needs no answer to begin");
+        let stream = TcpStream::connect(address)
+            .await
+            .expect("the server accepts connections");
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .expect("a connection needs no answer to begin");
         // How it ends is seen in the response.
         let connection = tokio::spawn(async move { drop(connection.await) });
-        let response = sender.send_request(request).await.expect("the server answers HTTP");
+        let response = sender
+            .send_request(request)
+            .await
+            .expect("the server answers HTTP");
         let (head, body) = response.into_parts();
         Response {
             status: head.status.as_u16(),
             headers: head.headers,
-            body: Body { incoming: body, _connection: Connection(connection) },
+            body: Body {
+                incoming: body,
+                _connection: Connection(connection),
+            },
         }
     }
 }
@@ -105,7 +133,9 @@ pub struct Response {
 impl Response {
     /// One header as text; empty if it is absent.
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().expect("visible ASCII"))
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().expect("visible ASCII"))
     }
 
     /// The whole body.
@@ -113,7 +143,11 @@ impl Response {
     /// # Panics
     /// If it breaks off.
     pub async fn bytes(mut self) -> Bytes {
-        let body = patient("the body of a response", (&mut self.body.incoming).collect()).await;
+        let body = patient(
+            "the body of a response",
+            (&mut self.body.incoming).collect(),
+        )
+        .await;
         body.expect("a whole body").to_bytes()
     }
 
@@ -124,9 +158,15 @@ impl Response {
     pub async fn json(self) -> Value {
         let kind = self.header("content-type").to_owned();
         let bytes = self.bytes().await;
-        assert_eq!(kind, "application/json", "body: {}", String::from_utf8_lossy(&bytes));
-        serde_json::from_slice(&bytes)
-            .unwrap_or_else(|error| panic!("not JSON ({error}): {}", String::from_utf8_lossy(&bytes)))
+        assert_eq!(
+            kind,
+            "application/json",
+            "body: {}",
+            String::from_utf8_lossy(&bytes)
+        );
+        serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+            panic!("not JSON ({error}): {}", String::from_utf8_lossy(&bytes))
+        })
     }
 
     /// The body as a stream of events.

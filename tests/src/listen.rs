@@ -34,9 +34,15 @@ impl Listen {
         assert_eq!(response.header("x-accel-buffering"), "no");
         let mut events = response.events();
         let first = events.next().await;
-        let Some(Event::Message(message)) = first else { panic!("no acknowledgement, but {first:?}") };
+        let Some(Event::Message(message)) = first else {
+            panic!("no acknowledgement, but {first:?}")
+        };
         check(Kind::ListenAcknowledgement, &message);
-        let mut listen = Self { events, id, accepted: json!(null) };
+        let mut listen = Self {
+            events,
+            id,
+            accepted: json!(null),
+        };
         listen.check_id(&message["params"]);
         listen.accepted = message["params"]["notifications"].clone();
         listen
@@ -112,7 +118,11 @@ impl Listen {
                 None => panic!("the stream ended without its response"),
             }
         }
-        assert_eq!(self.events.next().await, None, "nothing follows the response");
+        assert_eq!(
+            self.events.next().await,
+            None,
+            "nothing follows the response"
+        );
         states
     }
 

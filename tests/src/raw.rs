@@ -14,7 +14,9 @@ use crate::patient;
 /// If the server cannot be reached, or keeps the connection.
 pub async fn raw(address: SocketAddr, bytes: &[u8]) -> String {
     patient("the server to answer raw bytes and close", async {
-        let mut stream = TcpStream::connect(address).await.expect("the server accepts connections");
+        let mut stream = TcpStream::connect(address)
+            .await
+            .expect("the server accepts connections");
         // A server that refuses early may close before it has read everything.
         let _ = stream.write_all(bytes).await;
         let mut answer = Vec::new();

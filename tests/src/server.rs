@@ -56,15 +56,22 @@ impl Options {
     fn command(&self, data: &Path) -> Command {
         let mut command = Command::new(files::binary());
         command.arg("serve").args(&self.components);
-        command.args(["--listen", "127.0.0.1:0", "--data"]).arg(data);
+        command
+            .args(["--listen", "127.0.0.1:0", "--data"])
+            .arg(data);
         if let Some(store) = &self.store {
             command.args(["--store", store]);
         }
         for setting in &self.settings {
             command.args(["--set", setting]);
         }
-        command.env("RUST_LOG", "info,cofferdam=trace").env("NO_COLOR", "1");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .env("RUST_LOG", "info,cofferdam=trace")
+            .env("NO_COLOR", "1");
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command
     }
 }
@@ -96,13 +103,22 @@ impl Server {
     pub async fn refuse(options: Options) -> (ExitStatus, String) {
         let data = data_folder();
         let mut command = options.command(data.path());
-        let output = patient("a server that refuses to start", spawn_blocking(move || command.output()))
-            .await
-            .expect("the waiting thread")
-            .expect("the server's binary can be run");
+        let output = patient(
+            "a server that refuses to start",
+            spawn_blocking(move || command.output()),
+        )
+        .await
+        .expect("the waiting thread")
+        .expect("the server's binary can be run");
         let stdout = String::from_utf8_lossy(&output.stdout);
-        assert!(stdout.is_empty(), "a server that refuses writes nothing to stdout, but: {stdout}");
-        (output.status, String::from_utf8_lossy(&output.stderr).into_owned())
+        assert!(
+            stdout.is_empty(),
+            "a server that refuses writes nothing to stdout, but: {stdout}"
+        );
+        (
+            output.status,
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
     }
 
     async fn start_in(options: Options, data: Arc<TempDir>) -> Self {
@@ -130,10 +146,20 @@ impl Server {
             .and_then(|rest| rest.split_once("/mcp"))
             .and_then(|(address, _)| address.parse().ok());
         let Some(address) = address else {
-            panic!("the server did not come to listen.\nstdout: {announcement}\nstderr: {}", log.text());
+            panic!(
+                "the server did not come to listen.\nstdout: {announcement}\nstderr: {}",
+                log.text()
+            );
         };
         let child = child.0.take().expect("not taken before");
-        Self { options, data, child, address, announcement: announcement.trim_end().to_owned(), log }
+        Self {
+            options,
+            data,
+            child,
+            address,
+            announcement: announcement.trim_end().to_owned(),
+            log,
+        }
     }
 
     /// Where it listens.
@@ -180,7 +206,10 @@ impl Server {
 
     /// Asks the process to stop, and goes on.
     pub fn terminate(&self) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process id");
+        let pid = i32::try_from(self.child.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .expect("a process id");
         kill_process(pid, Signal::TERM).expect("the server runs");
     }
 
@@ -226,5 +255,8 @@ impl Drop for Guard {
 }
 
 fn data_folder() -> TempDir {
-    tempfile::Builder::new().prefix("cofferdam-test-").tempdir().expect("a folder for temporary data")
+    tempfile::Builder::new()
+        .prefix("cofferdam-test-")
+        .tempdir()
+        .expect("a folder for temporary data")
 }

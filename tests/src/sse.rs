@@ -24,7 +24,10 @@ pub struct Events {
 
 impl Events {
     pub(crate) fn new(body: Body) -> Self {
-        Self { body, buffer: Vec::new() }
+        Self {
+            body,
+            buffer: Vec::new(),
+        }
     }
 
     /// The next event, comments included; none at a regular end.

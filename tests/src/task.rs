@@ -27,14 +27,23 @@ impl Task {
     /// # Panics
     /// If the answer is no task.
     pub fn created(client: Client, result: &Value) -> Self {
-        assert_eq!(result["resultType"], "task", "the call should have become a task, but: {result}");
+        assert_eq!(
+            result["resultType"], "task",
+            "the call should have become a task, but: {result}"
+        );
         let seen = Arc::new(Mutex::new(result.clone()));
-        Self { client, created: result.clone(), seen }
+        Self {
+            client,
+            created: result.clone(),
+            seen,
+        }
     }
 
     /// Its id.
     pub fn id(&self) -> &str {
-        self.created["taskId"].as_str().expect("checked by the schema")
+        self.created["taskId"]
+            .as_str()
+            .expect("checked by the schema")
     }
 
     /// What the call was answered with.
@@ -45,7 +54,10 @@ impl Task {
     /// The same task, asked about by another client.
     #[must_use]
     pub fn through(&self, client: &Client) -> Self {
-        Self { client: client.clone(), ..self.clone() }
+        Self {
+            client: client.clone(),
+            ..self.clone()
+        }
     }
 
     /// `tasks/get`, which must find it.
@@ -59,7 +71,10 @@ impl Task {
         for fixed in ["taskId", "createdAt"] {
             assert_eq!(now[fixed], seen[fixed], "{fixed} never changes");
         }
-        assert!(now["lastUpdatedAt"].as_str() >= seen["lastUpdatedAt"].as_str(), "{seen}\nthen\n{now}");
+        assert!(
+            now["lastUpdatedAt"].as_str() >= seen["lastUpdatedAt"].as_str(),
+            "{seen}\nthen\n{now}"
+        );
         if FINAL.contains(&seen["status"].as_str().unwrap_or_default()) {
             assert_eq!(bare(&now), bare(&seen), "a final state never changes");
         }
@@ -72,7 +87,10 @@ impl Task {
     /// # Panics
     /// As [`Task::get`].
     pub async fn status(&self) -> String {
-        self.get().await["status"].as_str().expect("checked by the schema").to_owned()
+        self.get().await["status"]
+            .as_str()
+            .expect("checked by the schema")
+            .to_owned()
     }
 
     /// Polls until the task has this status.
@@ -83,7 +101,10 @@ impl Task {
         let what = format!("a task to be {status}");
         self.when(&what, |now| {
             let end = FINAL.contains(&now["status"].as_str().unwrap_or_default());
-            assert!(now["status"] == status || !end, "wanted {status}, but: {now}");
+            assert!(
+                now["status"] == status || !end,
+                "wanted {status}, but: {now}"
+            );
             now["status"] == status
         })
         .await
@@ -94,7 +115,10 @@ impl Task {
     /// # Panics
     /// If it does not end.
     pub async fn end(&self) -> Value {
-        self.when("a task to end", |now| FINAL.contains(&now["status"].as_str().unwrap_or_default())).await
+        self.when("a task to end", |now| {
+            FINAL.contains(&now["status"].as_str().unwrap_or_default())
+        })
+        .await
     }
 
     /// Polls until `wanted` holds.
