@@ -123,3 +123,177 @@ pub fn check(kind: Kind, value: &Value) {
 pub fn fits(kind: Kind, value: &Value) -> bool {
     SCHEMAS[&kind].is_valid(value)
 }
+
+#[cfg(test)]
+mod tests {
+    //! The schemas must be able to say no: each is given a good message, and the same with a fault.
+
+    use serde_json::json;
+
+    use super::*;
+
+    const ID: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    const TIME: &str = "2026-07-28T01:02:03.004Z";
+
+    /// A task in this state, with what `tasks/get` adds, and these members.
+    fn got(status: &str, members: Value) -> Value {
+        let mut task = json!({
+            "resultType": "complete", "taskId": ID, "status": status, "createdAt": TIME,
+            "lastUpdatedAt": TIME, "ttlMs": 600_000, "pollIntervalMs": 1000,
+            "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "cofferdam", "version": "0"}},
+        });
+        for (name, value) in members.as_object().expect("an object") {
+            task[name] = value.clone();
+        }
+        task
+    }
+
+    fn form() -> Value {
+        json!({"method": "elicitation/create", "params": {
+            "mode": "form", "message": "Sure?",
+            "requestedSchema": {"type": "object", "properties": {"sure": {"type": "boolean"}}},
+        }})
+    }
+
+    #[test]
+    fn a_task_has_what_its_state_carries_and_nothing_more() {
+        let result = json!({"resultType": "complete", "content": []});
+        let error = json!({"code": -32603, "message": "x"});
+        let good = [
+            got("working", json!({})),
+            got("working", json!({"statusMessage": "1/2", "ttlMs": null})),
+            got("cancelled", json!({})),
+            got("completed", json!({"result": result})),
+            got("failed", json!({"error": error, "statusMessage": "x"})),
+            got("input_required", json!({"inputRequests": {"sure": form()}})),
+        ];
+        for task in good {
+            check(Kind::GetTask, &task);
+        }
+        let bad = [
+            got("working", json!({"result": result})),
+            got("working", json!({"inputRequests": {"sure": form()}})),
+            got("working", json!({"extra": 1})),
+            got("working", json!({"requestState": "x"})),
+            got("working", json!({"resultType": "task"})),
+            got("working", json!({"taskId": "short"})),
+            got("working", json!({"createdAt": "2026-07-28"})),
+            got("working", json!({"ttlMs": 0})),
+            got("working", json!({"pollIntervalMs": 1.5})),
+            got("working", json!({"_meta": {}})),
+            got("done", json!({})),
+            got("completed", json!({})),
+            got("completed", json!({"result": {"content": []}})),
+            got("completed", json!({"result": result, "error": error})),
+            got("failed", json!({"error": error})),
+            got(
+                "failed",
+                json!({"statusMessage": "x", "error": {"code": -32002, "message": "x"}}),
+            ),
+            got("input_required", json!({})),
+            got("input_required", json!({"inputRequests": {}})),
+            got(
+                "input_required",
+                json!({"inputRequests": {"sure": {"method": "elicitation/create"}}}),
+            ),
+        ];
+        for task in bad {
+            assert!(!fits(Kind::GetTask, &task), "{task:#}");
+        }
+    }
+
+    #[test]
+    fn a_created_task_is_bare() {
+        check(
+            Kind::CreateTask,
+            &got("working", json!({"resultType": "task"})),
+        );
+        for members in [
+            json!({"resultType": "complete"}),
+            json!({"resultType": "task", "result": {}}),
+            json!({"resultType": "task", "inputRequests": {}}),
+            json!({"resultType": "task", "task": {}}),
+            json!({"resultType": "task", "ttl": 5}),
+        ] {
+            assert!(
+                !fits(Kind::CreateTask, &got("working", members.clone())),
+                "{members}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_acknowledgement_says_nothing_of_the_task() {
+        let meta =
+            json!({"io.modelcontextprotocol/serverInfo": {"name": "cofferdam", "version": "0"}});
+        check(
+            Kind::Acknowledgement,
+            &json!({"resultType": "complete", "_meta": meta}),
+        );
+        assert!(!fits(Kind::Acknowledgement, &json!({"_meta": meta})));
+        assert!(!fits(
+            Kind::Acknowledgement,
+            &json!({"resultType": "complete", "_meta": meta, "taskId": ID})
+        ));
+    }
+
+    #[test]
+    fn notifications_belong_where_they_are() {
+        let tag = json!({"io.modelcontextprotocol/subscriptionId": 7});
+        let mut state = got("working", json!({"_meta": tag}));
+        state
+            .as_object_mut()
+            .expect("an object")
+            .shift_remove("resultType");
+        let note = |method: &str, params: &Value| json!({"jsonrpc": "2.0", "method": method, "params": params});
+        check(
+            Kind::ListenNotification,
+            &note("notifications/tasks", &state),
+        );
+        state["resultType"] = json!("complete");
+        assert!(!fits(
+            Kind::ListenNotification,
+            &note("notifications/tasks", &state)
+        ));
+
+        let progress = note(
+            "notifications/progress",
+            &json!({"progressToken": 1, "progress": 0.5}),
+        );
+        check(Kind::CallNotification, &progress);
+        assert!(!fits(Kind::ListenNotification, &progress));
+        let line = note(
+            "notifications/message",
+            &json!({"level": "info", "data": {}}),
+        );
+        check(Kind::CallNotification, &line);
+        assert!(!fits(Kind::ListenNotification, &line));
+        assert!(!fits(
+            Kind::CallNotification,
+            &note("notifications/tasks", &state)
+        ));
+    }
+
+    #[test]
+    fn errors_have_known_codes_and_their_data() {
+        let capabilities = json!({"requiredCapabilities": {"sampling": {}}});
+        check(
+            Kind::Error,
+            &json!({"code": -32021, "message": "x", "data": capabilities}),
+        );
+        check(
+            Kind::Error,
+            &json!({"code": 7, "message": "x", "data": [1]}),
+        );
+        for error in [
+            json!({"code": -32021, "message": "x"}),
+            json!({"code": -32021, "message": "x", "data": {"requiredCapabilities": ["sampling"]}}),
+            json!({"code": -32022, "message": "x", "data": {"supported": []}}),
+            json!({"code": -32002, "message": "x"}),
+            json!({"code": -32000, "message": "x"}),
+            json!({"code": -32603, "message": ""}),
+        ] {
+            assert!(!fits(Kind::Error, &error), "{error}");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Published clients against the real server, each through the same four things: a call that is
+//! answered at once, a task to its end, a task that asks a question, and a cancelled task.
+
+mod ext_tasks;
+mod inspector;
+mod rust_sdk;
