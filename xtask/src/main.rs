@@ -1,2 +1,48 @@
-//! Main.
-fn main() {}
+//! The project's own commands. Standard output belongs to what a command was asked for; what it
+//! does meanwhile is told on standard error.
+
+mod checkout;
+mod guests;
+mod process;
+mod toolchain;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use checkout::Checkout;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about, version)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Build the guests into target/guests/
+    Guests {
+        /// Only this one
+        #[arg(long, value_name = "NAME")]
+        only: Option<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    let checkout = Checkout::find()?;
+    match task {
+        Task::Guests { only } => guests::build(&checkout, only.as_deref()),
+    }
+}

@@ -1,0 +1,158 @@
+//! Guests: every member of the guest workspaces that is a `cdylib` becomes
+//! `target/guests/PACKAGE.wasm`. A file there changes only when its bytes change, and in one step,
+//! so that a server that watches it never reads half a component.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::checkout::{Checkout, Package, Workspace};
+use crate::process::{cargo, line, say};
+use crate::toolchain::{self, Toolchain};
+
+/// The workspaces whose members are guests.
+pub(crate) const WORKSPACES: [&str; 2] = ["examples", "tests/guests"];
+
+/// Where nothing else is said: such a component imports nothing but our own interfaces.
+const DEFAULT_TARGET: &str = "wasm32-unknown-unknown";
+
+/// Builds all guests, or the one of this name.
+pub(crate) fn build(checkout: &Checkout, only: Option<&str>) -> Result<()> {
+    let mut batches = BTreeMap::<_, Vec<Package>>::new();
+    let mut names = Vec::new();
+    for folder in WORKSPACES {
+        for package in Workspace::load(&checkout.root.join(folder))?.packages {
+            if !package.is_component() {
+                continue;
+            }
+            if names.contains(&package.name) {
+                bail!("two guests are named {}", package.name);
+            }
+            names.push(package.name.clone());
+            if only.is_none_or(|only| only == package.name) {
+                let batch = batches.entry((folder, target(&package)?));
+                batch.or_default().push(package);
+            }
+        }
+    }
+    if batches.is_empty() {
+        bail!("there is no such guest; there are: {}", names.join(", "));
+    }
+    for ((folder, target), packages) in batches {
+        let toolchain = toolchain::find(&target)?;
+        let files = compile(checkout, folder, &target, &toolchain, &packages)?;
+        for package in packages {
+            let file = files
+                .get(&package.manifest_path)
+                .with_context(|| format!("cargo built no component of {}", package.name))?;
+            place(checkout, &package.name, file)?;
+        }
+    }
+    Ok(())
+}
+
+/// The target that a guest names in its manifest: `[package.metadata.cofferdam] target`.
+fn target(package: &Package) -> Result<String> {
+    let Some(target) = package.metadata.pointer("/cofferdam/target") else {
+        return Ok(DEFAULT_TARGET.to_owned());
+    };
+    let target = target.as_str().with_context(|| {
+        let name = &package.name;
+        format!("package.metadata.cofferdam.target of {name} is no string")
+    })?;
+    Ok(target.to_owned())
+}
+
+/// Builds some members of one workspace, for one target. Returns their `.wasm` files by manifest.
+fn compile(
+    checkout: &Checkout,
+    folder: &str,
+    target: &str,
+    toolchain: &Toolchain,
+    packages: &[Package],
+) -> Result<BTreeMap<PathBuf, PathBuf>> {
+    let mut command = cargo(&checkout.root.join(folder));
+    command.args(["build", "--release", "--target", target]);
+    command.arg("--message-format=json-render-diagnostics");
+    for package in packages {
+        command.args(["--package", &package.name]);
+    }
+    command.env("CARGO_TARGET_DIR", target_folder(checkout));
+    // It comes with rustc, and makes a component of the module that it links.
+    command.env(
+        "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER",
+        "wasm-component-ld",
+    );
+    // Flags in the caller's environment are meant for the host.
+    command
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_BUILD_TARGET");
+    command.env(
+        "CARGO_ENCODED_RUSTFLAGS",
+        toolchain::remap(&[(&checkout.root, "/cofferdam")]),
+    );
+    toolchain.apply(&mut command);
+
+    let names: Vec<_> = packages
+        .iter()
+        .map(|package| package.name.as_str())
+        .collect();
+    say!("building {} for {target}", names.join(", "));
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot run `{}`", line(&command)))?;
+    if !output.status.success() {
+        bail!(
+            "`{}` failed in {folder} ({})",
+            line(&command),
+            output.status
+        );
+    }
+    components(&output.stdout)
+}
+
+/// Where guests are built, apart from the host: their builds never wait for each other.
+pub(crate) fn target_folder(checkout: &Checkout) -> PathBuf {
+    checkout.target.join("guest-build")
+}
+
+/// The `.wasm` files in cargo's messages, by the manifest of their package.
+fn components(messages: &[u8]) -> Result<BTreeMap<PathBuf, PathBuf>> {
+    #[derive(Deserialize)]
+    struct Message {
+        #[serde(default)]
+        manifest_path: PathBuf,
+        #[serde(default)]
+        filenames: Vec<PathBuf>,
+    }
+    let mut files = BTreeMap::new();
+    for message in serde_json::Deserializer::from_slice(messages).into_iter::<Message>() {
+        let message = message.context("a message of cargo")?;
+        let mut built = message.filenames.into_iter();
+        if let Some(file) = built.find(|file| file.extension().is_some_and(|end| end == "wasm")) {
+            files.insert(message.manifest_path, file);
+        }
+    }
+    Ok(files)
+}
+
+/// Puts a component where servers and tests find it.
+fn place(checkout: &Checkout, name: &str, built: &Path) -> Result<()> {
+    let folder = checkout.target.join("guests");
+    fs::create_dir_all(&folder)?;
+    let file = folder.join(format!("{name}.wasm"));
+    let bytes = fs::read(built).with_context(|| built.display().to_string())?;
+    if fs::read(&file).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
+    let part = folder.join(format!(".{name}.wasm.part"));
+    fs::write(&part, &bytes)?;
+    fs::rename(&part, &file)?;
+    say!("{} ({} bytes)", file.display(), bytes.len());
+    Ok(())
+}
