@@ -7,6 +7,11 @@
 //! a message that names what was sent and what came; nothing here waits by sleeping when a line,
 //! a response or a stream can be waited for.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that meets the unexpected should fail, saying so"
+)]
+
 mod call;
 mod client;
 mod files;

@@ -1,6 +1,11 @@
 //! The official conformance suite against the real server. Each check must succeed, except those in
 //! `expected-failures.json`, each of which must fail: the list can only become shorter.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that meets the unexpected should fail, saying so"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
