@@ -1,1 +1,17 @@
-//! host
+//! Cofferdam: an MCP server whose tools are untrusted WebAssembly components, and whose long calls
+//! are tasks.
+//!
+//! Data goes one way: [`transport`] → [`protocol`] → [`server`] → [`catalog`] → [`call`] →
+//! [`runtime`] and [`task`] → [`store`]. `protocol` and the task state machine are pure.
+
+pub mod call;
+pub mod catalog;
+pub mod limits;
+pub mod protocol;
+pub mod runtime;
+pub mod serve;
+pub mod server;
+pub mod settings;
+pub mod store;
+pub mod task;
+pub mod transport;

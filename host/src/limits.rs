@@ -4,6 +4,7 @@
 //! numbers allow. The structs below are also the settings an operator may change (`--set`); the
 //! constants are fixed.
 
+use crate::task::Retention;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -65,6 +66,9 @@ pub const COMMIT_BATCH: usize = 1_024;
 pub const SWEEP_BATCH: usize = 1_000;
 /// Calls that may wait for a free instance, for each instance there is. More: `-32603`.
 pub const QUEUE_PER_INSTANCE: usize = 4;
+
+/// How long a client may keep `server/discover` and `tools/list`, milliseconds.
+pub const CACHE_TTL_MS: u64 = 60_000;
 
 /// Limits of the HTTP side (`server.*`).
 #[derive(Clone, Debug, Deserialize)]
@@ -185,5 +189,13 @@ impl Default for TaskLimits {
             min_retention_ms: 60_000,
             detach_after_ms: BTreeMap::new(),
         }
+    }
+}
+
+impl TaskLimits {
+    /// How long final tasks are kept.
+    #[must_use]
+    pub fn retention(&self) -> Retention {
+        Retention { without_ttl_ms: self.retention_ms, at_least_ms: self.min_retention_ms }
     }
 }

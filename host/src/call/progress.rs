@@ -1,0 +1,127 @@
+//! How often progress is told.
+//!
+//! Invariant: what is told grows; a flood costs the server nothing but a comparison.
+
+use crate::limits::{PROGRESS_PER_SECOND, STATUS_MESSAGE_BYTES, STATUS_MESSAGE_INTERVAL};
+use std::time::{Duration, Instant};
+
+/// What to do with a report.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Tell it.
+    Now,
+    /// Not now: keep it until then, and tell the last one kept.
+    At(Instant),
+    /// Not at all.
+    Never,
+}
+
+/// Decides over one call's reports.
+#[derive(Debug, Default)]
+pub(super) struct ProgressGate {
+    last: Option<f64>,
+    window: Option<(Instant, u32)>,
+    told: Option<Instant>,
+    scheduled: bool,
+}
+
+impl ProgressGate {
+    /// Progress must grow (MCP, progress notifications). Not-a-number never does.
+    fn grows(&mut self, progress: f64) -> bool {
+        let grows = progress.is_finite() && self.last.is_none_or(|last| progress > last);
+        if grows {
+            self.last = Some(progress);
+        }
+        grows
+    }
+
+    /// A report of an inline call.
+    pub(super) fn inline(&mut self, progress: f64, now: Instant) -> Told {
+        if !self.grows(progress) {
+            return Told::Never;
+        }
+        let (start, count) = self.window.unwrap_or((now, 0));
+        let (start, count) =
+            if now - start >= Duration::from_secs(1) { (now, 0) } else { (start, count) };
+        self.window = Some((start, count + 1));
+        if count < PROGRESS_PER_SECOND { Told::Now } else { Told::Never }
+    }
+
+    /// A report of a task. Of those that come too soon, only the first asks for a later time; the
+    /// caller keeps the last.
+    pub(super) fn task(&mut self, progress: f64, now: Instant) -> Told {
+        if !self.grows(progress) {
+            return Told::Never;
+        }
+        match self.told {
+            Some(told) if now < told + STATUS_MESSAGE_INTERVAL => {
+                if std::mem::replace(&mut self.scheduled, true) {
+                    Told::Never
+                } else {
+                    Told::At(told + STATUS_MESSAGE_INTERVAL)
+                }
+            }
+            _ => {
+                self.told = Some(now);
+                Told::Now
+            }
+        }
+    }
+
+    /// What was kept is told now.
+    pub(super) fn flushed(&mut self, now: Instant) {
+        self.scheduled = false;
+        self.told = Some(now);
+    }
+}
+
+/// The status message of a report.
+pub(super) fn message(progress: f64, total: Option<f64>, message: Option<String>) -> String {
+    let text = message.unwrap_or_else(|| match total {
+        Some(total) => format!("{progress}/{total}"),
+        None => progress.to_string(),
+    });
+    text[..text.floor_char_boundary(STATUS_MESSAGE_BYTES)].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_growing_progress_is_told() {
+        let mut gate = ProgressGate::default();
+        let now = Instant::now();
+        assert_eq!(gate.inline(0.0, now), Told::Now);
+        for progress in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(gate.inline(progress, now), Told::Never, "{progress}");
+        }
+        assert_eq!(gate.inline(0.5, now), Told::Now);
+    }
+
+    #[test]
+    fn a_flood_is_thinned_out() {
+        let mut gate = ProgressGate::default();
+        let now = Instant::now();
+        let told = (0..1_000).filter(|&i| gate.inline(f64::from(i), now) == Told::Now).count();
+        assert_eq!(told, PROGRESS_PER_SECOND as usize);
+        assert_eq!(gate.inline(2_000.0, now + Duration::from_secs(1)), Told::Now);
+    }
+
+    #[test]
+    fn of_a_tasks_flood_the_last_is_kept_for_one_later_time() {
+        let mut gate = ProgressGate::default();
+        let now = Instant::now();
+        assert_eq!(gate.task(1.0, now), Told::Now);
+        assert_eq!(gate.task(2.0, now), Told::At(now + STATUS_MESSAGE_INTERVAL));
+        assert_eq!(gate.task(3.0, now), Told::Never);
+        gate.flushed(now + STATUS_MESSAGE_INTERVAL);
+        assert_eq!(gate.task(4.0, now + STATUS_MESSAGE_INTERVAL * 2), Told::Now);
+    }
+
+    #[test]
+    fn messages_are_cut_at_a_character() {
+        assert_eq!(message(3.0, Some(5.0), None), "3/5");
+        assert_eq!(message(3.0, None, Some("é".repeat(5_000))).len(), STATUS_MESSAGE_BYTES);
+    }
+}

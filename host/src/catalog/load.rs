@@ -1,0 +1,138 @@
+//! From paths to a catalog.
+
+use super::{Catalog, Component, Tool};
+use crate::limits::{COMPONENT_BYTES, TOOLS_PER_COMPONENT};
+use crate::runtime::Runtime;
+use crate::settings::Settings;
+use sha2::{Digest as _, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file that does not serve.
+#[derive(Debug)]
+pub struct Refused {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+}
+
+/// Why there is no catalog.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// A path that cannot be read.
+    #[error("{path}: {source}; give a .wasm file or a folder of them")]
+    Path {
+        /// What the operator typed.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// Components, but none that serves.
+    #[error("no component can serve:{}", .0.iter().map(|file| format!("\n  {}: {}", file.path.display(), file.reason)).collect::<String>())]
+    NoneServes(Vec<Refused>),
+}
+
+impl Catalog {
+    /// Loads the components at some paths: files, or folders of `.wasm` files. Reads, compiles,
+    /// and asks each for its tools.
+    ///
+    /// # Errors
+    /// [`CatalogError`]. A file that cannot serve beside others that can is no error.
+    pub async fn load(
+        paths: &[PathBuf],
+        runtime: &Runtime,
+        settings: &Settings,
+    ) -> Result<Self, CatalogError> {
+        let mut catalog = Self::default();
+        for path in component_files(paths)? {
+            if let Err(reason) = catalog.add(&path, runtime, settings).await {
+                let reason = reason.replace('\n', " ");
+                tracing::error!("refused {}: {reason}", path.display());
+                catalog.refused.push(Refused { path, reason });
+            }
+        }
+        if catalog.is_empty() && !catalog.refused.is_empty() {
+            return Err(CatalogError::NoneServes(catalog.refused));
+        }
+        for name in settings.tasks.detach_after_ms.keys() {
+            if catalog.tool(name).is_none() {
+                tracing::warn!("tasks.detach-after-ms.{name}: there is no tool of that name");
+            }
+        }
+        Ok(catalog)
+    }
+
+    /// Adds all tools of a component, or none.
+    async fn add(
+        &mut self,
+        path: &Path,
+        runtime: &Runtime,
+        settings: &Settings,
+    ) -> Result<(), String> {
+        let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
+        if size > COMPONENT_BYTES {
+            return Err(format!("the file has {size} bytes; the limit is {COMPONENT_BYTES}"));
+        }
+        let bytes = fs::read(path).map_err(|error| error.to_string())?;
+        let program = runtime.load(&bytes).map_err(|error| error.to_string())?;
+        let name = path.display().to_string();
+        let listed = runtime.list_tools(&program, &name).await.map_err(|error| error.to_string())?;
+        if listed.is_empty() {
+            return Err("it offers no tool".to_owned());
+        }
+        if listed.len() > TOOLS_PER_COMPONENT {
+            return Err(format!("it offers {} tools; the limit is {TOOLS_PER_COMPONENT}", listed.len()));
+        }
+        let digest = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let component = Arc::new(Component { path: path.to_owned(), digest, program });
+        let mut tools = Vec::with_capacity(listed.len());
+        for tool in listed {
+            let name: String = tool.name.chars().take(128).collect();
+            let tool = Tool::new(tool, Arc::clone(&component), &settings.tasks, &settings.sandbox)
+                .map_err(|reason| format!("tool {name:?}: {reason}"))?;
+            if let Some(other) = self.tool(&tool.name) {
+                return Err(format!(
+                    "tool {name:?} is served by {} already",
+                    other.component.path.display()
+                ));
+            }
+            if tools.iter().any(|other: &Arc<Tool>| other.name == tool.name) {
+                return Err(format!("it offers the tool {name:?} twice"));
+            }
+            tools.push(Arc::new(tool));
+        }
+        self.components += 1;
+        self.tools.extend(tools.into_iter().map(|tool| (Arc::clone(&tool.name), tool)));
+        Ok(())
+    }
+}
+
+/// Files in the order they were named; those of a folder by name. A file named twice counts once.
+fn component_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CatalogError> {
+    let mut files = Vec::new();
+    for path in paths {
+        let failed = |source| CatalogError::Path { path: path.clone(), source };
+        if fs::metadata(path).map_err(failed)?.is_dir() {
+            let entries = fs::read_dir(path).map_err(failed)?;
+            let mut found = Vec::new();
+            for entry in entries {
+                let file = entry.map_err(failed)?.path();
+                if file.extension().is_some_and(|extension| extension == "wasm") && file.is_file() {
+                    found.push(file);
+                }
+            }
+            if found.is_empty() {
+                tracing::warn!("{}: no .wasm file in this folder", path.display());
+            }
+            found.sort();
+            files.extend(found);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    files.retain(|file| seen.insert(fs::canonicalize(file).unwrap_or_else(|_| file.clone())));
+    Ok(files)
+}

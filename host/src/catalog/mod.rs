@@ -1,0 +1,79 @@
+//! Which component serves which tool now.
+//!
+//! Invariants: a catalog never changes; a reload makes another. Names are unique. A component that
+//! cannot serve is left out with a reason, and the others serve.
+
+mod load;
+mod tool;
+
+pub use load::{CatalogError, Refused};
+pub use tool::{Component, TaskSupport, Tool};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use indexmap::IndexMap;
+use std::sync::Arc;
+
+/// The tools of a server, in the order they are listed.
+#[derive(Default)]
+pub struct Catalog {
+    tools: IndexMap<Arc<str>, Arc<Tool>>,
+    components: usize,
+    refused: Vec<Refused>,
+}
+
+/// One page of tools.
+pub struct Page<'a> {
+    /// The tools.
+    pub tools: Vec<&'a Tool>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<String>,
+}
+
+impl Catalog {
+    /// The tool of that name.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.tools.get(name)
+    }
+
+    /// How many tools there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// True without tools.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// How many components serve.
+    #[must_use]
+    pub fn components(&self) -> usize {
+        self.components
+    }
+
+    /// The files that do not serve, and why.
+    #[must_use]
+    pub fn refused(&self) -> &[Refused] {
+        &self.refused
+    }
+
+    /// A page of at most `size` tools, from the start or from a cursor of an earlier page. `None`
+    /// if the cursor is none that this catalog gave.
+    #[must_use]
+    pub fn page(&self, cursor: Option<&str>, size: usize) -> Option<Page<'_>> {
+        let start = match cursor {
+            None => 0,
+            Some(cursor) => {
+                let name = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+                self.tools.get_index_of(std::str::from_utf8(&name).ok()?)?
+            }
+        };
+        let tools = self.tools.values().skip(start).take(size).map(|tool| &**tool).collect();
+        let next = self.tools.get_index(start + size).map(|(name, _)| URL_SAFE_NO_PAD.encode(&**name));
+        Some(Page { tools, next })
+    }
+}

@@ -1,0 +1,187 @@
+//! A tool that can be called: its description, its schemas, its program.
+
+use crate::limits::{TaskLimits, SandboxLimits};
+use crate::protocol::{
+    Answer, Content, HeaderParam, RpcError, Schema, header_params, parse_guest_json, raw,
+};
+use crate::runtime::{Program, wit::handler};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A component that serves.
+pub struct Component {
+    /// Where it came from.
+    pub path: PathBuf,
+    /// Lower-case hexadecimal sha-256 of the file.
+    pub digest: String,
+    /// What runs.
+    pub program: Program,
+}
+
+/// Whether calls of a tool may become tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskSupport {
+    /// Never.
+    None,
+    /// If the client knows tasks.
+    Optional,
+    /// Always; other clients are refused.
+    Required,
+}
+
+/// A tool that can be called.
+pub struct Tool {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The component that serves it.
+    pub component: Arc<Component>,
+    /// MCP's description of it.
+    pub definition: Box<RawValue>,
+    /// Whether calls may become tasks.
+    pub task_support: TaskSupport,
+    /// Arguments that a client repeats in headers.
+    pub header_params: Vec<HeaderParam>,
+    /// When the server makes a task of a call by itself.
+    pub detach_after: Option<Duration>,
+    input: Schema,
+    output: Option<Schema>,
+    result_bytes: usize,
+}
+
+impl Tool {
+    /// Checks what a component says of a tool.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn new(
+        tool: handler::Tool,
+        component: Arc<Component>,
+        tasks: &TaskLimits,
+        sandbox: &SandboxLimits,
+    ) -> Result<Self, String> {
+        if !is_name(&tool.name) {
+            return Err("the name must be 1 to 128 of A-Z a-z 0-9 _ - .".to_owned());
+        }
+        let input_text = schema_text("input-schema", tool.input_schema)?;
+        let input_value = value(&input_text);
+        if input_value.get("type") != Some(&json!("object")) {
+            return Err("input-schema: the root needs \"type\": \"object\"".to_owned());
+        }
+        let input = Schema::compile(&input_value).map_err(|error| format!("input-schema: {error}"))?;
+        let header_params = header_params(&input_value).map_err(|error| format!("input-schema: {error}"))?;
+        let output_text =
+            tool.output_schema.map(|text| schema_text("output-schema", text)).transpose()?;
+        let output = output_text
+            .as_ref()
+            .map(|text| Schema::compile(&value(text)))
+            .transpose()
+            .map_err(|error| format!("output-schema: {error}"))?;
+        let meta = tool.meta.map(|text| schema_text("meta", text)).transpose()?;
+
+        let task_support = match tool.task_support {
+            handler::TaskSupport::None => TaskSupport::None,
+            handler::TaskSupport::Optional => TaskSupport::Optional,
+            handler::TaskSupport::Required => TaskSupport::Required,
+        };
+        let detach_after = tasks.detach_after_ms.get(&tool.name).copied();
+        if detach_after.is_some() && task_support == TaskSupport::None {
+            return Err(format!(
+                "tasks.detach-after-ms.{} is set, but the tool's task-support is none",
+                tool.name
+            ));
+        }
+
+        let mut definition = Map::new();
+        let text = |text: String| Value::String(text);
+        definition.insert("name".to_owned(), text(tool.name.clone()));
+        tool.title.map(|title| definition.insert("title".to_owned(), text(title)));
+        tool.description.map(|about| definition.insert("description".to_owned(), text(about)));
+        definition.insert("inputSchema".to_owned(), input_value);
+        output_text.map(|schema| definition.insert("outputSchema".to_owned(), value(&schema)));
+        tool.hints.map(|hints| definition.insert("annotations".to_owned(), annotations(hints)));
+        meta.map(|meta| definition.insert("_meta".to_owned(), value(&meta)));
+
+        Ok(Self {
+            name: tool.name.into(),
+            component,
+            definition: raw(&definition),
+            task_support,
+            header_params,
+            detach_after: detach_after.map(Duration::from_millis),
+            input,
+            output,
+            result_bytes: sandbox.result_bytes,
+        })
+    }
+
+    /// Checks a call's arguments.
+    ///
+    /// # Errors
+    /// What does not fit, for a person or a model.
+    pub fn check_arguments(&self, arguments: &Value) -> Result<(), String> {
+        self.input.check(arguments)
+    }
+
+    /// Checks an answer and gives it its final form.
+    ///
+    /// # Errors
+    /// `-32603`: it does not fit the output schema, or is too large.
+    pub fn seal(&self, mut answer: Answer) -> Result<Box<RawValue>, RpcError> {
+        if let Some(schema) = self.output.as_ref().filter(|_| !answer.is_error) {
+            let structured = answer.structured.as_deref().map(value);
+            let fits = match &structured {
+                Some(structured) => schema.check(structured),
+                None => Err("there is no structured content".to_owned()),
+            };
+            fits.map_err(|reason| {
+                RpcError::internal(format!("The tool's result does not fit its output schema: {reason}"))
+            })?;
+        }
+        if let Some(structured) = answer.structured.as_deref().filter(|_| answer.content.is_empty()) {
+            let text = structured.get().to_owned();
+            answer.content.push(Content::Text { text, annotations: None });
+        }
+        let result = raw(&answer);
+        if result.get().len() > self.result_bytes {
+            return Err(RpcError::internal(format!(
+                "The tool's result has {} bytes; the limit is {} (sandbox.result-bytes)",
+                result.get().len(),
+                self.result_bytes
+            )));
+        }
+        Ok(result)
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=128).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+}
+
+fn schema_text(member: &str, text: String) -> Result<Box<RawValue>, String> {
+    let text = parse_guest_json(text).map_err(|error| format!("{member}: {error}"))?;
+    if crate::protocol::is_object(&text) {
+        Ok(text)
+    } else {
+        Err(format!("{member}: not a JSON object"))
+    }
+}
+
+/// A value from text that is known to be JSON.
+fn value(text: &RawValue) -> Value {
+    serde_json::from_str(text.get()).unwrap_or_default()
+}
+
+fn annotations(hints: handler::ToolHints) -> Value {
+    let members = [
+        ("readOnlyHint", hints.read_only),
+        ("destructiveHint", hints.destructive),
+        ("idempotentHint", hints.idempotent),
+        ("openWorldHint", hints.open_world),
+    ];
+    let members = members.into_iter().filter_map(|(name, hint)| Some((name.to_owned(), hint?.into())));
+    Value::Object(members.collect())
+}

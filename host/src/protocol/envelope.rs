@@ -1,0 +1,141 @@
+//! The outermost layer: bytes to one JSON-RPC request or notification.
+//!
+//! Invariant: everything borrows from the body; nothing is copied, and the id stays as it came.
+
+use super::error::{Code, RpcError};
+use super::json::check_depth;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// One JSON-RPC request or notification.
+#[derive(Debug)]
+pub struct Message<'a> {
+    /// The id of a request, a string or an integer as it came; none for a notification.
+    pub id: Option<&'a RawValue>,
+    /// The method.
+    pub method: Cow<'a, str>,
+    /// The parameters, if any.
+    pub params: Option<&'a RawValue>,
+}
+
+/// The members of a JSON-RPC message, before it is known which kind it is.
+#[derive(Debug, Deserialize)]
+pub struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<&'a RawValue>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+impl<'a> Envelope<'a> {
+    /// Reads one message.
+    ///
+    /// # Errors
+    /// The JSON-RPC error to answer with, and the id if it could be read.
+    pub fn read(
+        body: &'a [u8],
+        depth: usize,
+    ) -> Result<Message<'a>, (RpcError, Option<&'a RawValue>)> {
+        let parse_error =
+            |what: String| (RpcError::new(Code::Parse, format!("Parse error: {what}")), None);
+        let json = std::str::from_utf8(body).map_err(|_| parse_error("not UTF-8".to_owned()))?;
+        check_depth(body, depth).map_err(|error| parse_error(error.to_string()))?;
+        let invalid = |what: &'static str| RpcError::new(Code::InvalidRequest, what);
+
+        if !json.trim_start().starts_with('{') {
+            serde_json::from_str::<&RawValue>(json)
+                .map_err(|error| parse_error(error.to_string()))?;
+            return Err((invalid("Expected one JSON-RPC object; batches are not supported"), None));
+        }
+        let envelope: Self = serde_json::from_str(json).map_err(|error| {
+            if error.is_data() {
+                (RpcError::new(Code::InvalidRequest, format!("Invalid request: {error}")), None)
+            } else {
+                parse_error(error.to_string())
+            }
+        })?;
+
+        let id = match envelope.id {
+            None => None,
+            Some(id) if is_id(id.get()) => Some(id),
+            Some(_) => return Err((invalid("The id must be a string or an integer"), None)),
+        };
+        if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
+            return Err((invalid("\"jsonrpc\" must be \"2.0\""), id));
+        }
+        let Some(method) = envelope.method else {
+            return Err((invalid("Expected a request or a notification: no method"), id));
+        };
+        let Some(method) = text(method) else {
+            return Err((invalid("The method must be a string"), id));
+        };
+        Ok(Message { id, method, params: envelope.params })
+    }
+}
+
+/// The text of a JSON string; borrows where it has no escapes.
+pub(crate) fn text(value: &RawValue) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+    serde_json::from_str::<Text<'_>>(value.get()).ok().map(|text| text.0)
+}
+
+/// A string, or an integer without fraction or exponent (schema `RequestId`).
+pub(crate) fn is_id(text: &str) -> bool {
+    if text.starts_with('"') {
+        return true;
+    }
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(body: &str) -> i32 {
+        Envelope::read(body.as_bytes(), 64).map_or_else(|(error, _)| error.code.table().0, |_| 0)
+    }
+
+    #[test]
+    fn only_one_object_with_a_method() {
+        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#), 0);
+        assert_eq!(code(r#"{"jsonrpc":"2.0","method":"x"}"#), 0);
+        for (body, expected) in [
+            ("", -32700),
+            ("{", -32700),
+            ("nope", -32700),
+            ("[", -32700),
+            ("[]", -32600),
+            ("1", -32600),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"x"}]"#, -32600),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, -32600),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, -32600),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#, -32600),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#, -32600),
+            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"x"}"#, -32600),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#, -32600),
+            (r#"{"id":1,"method":"x"}"#, -32600),
+            (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, -32600),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"x"} trailing"#, -32700),
+        ] {
+            assert_eq!(code(body), expected, "{body}");
+        }
+        assert_eq!(code(&"[".repeat(65)), -32700);
+        let (error, _) = Envelope::read(b"\xff", 64).unwrap_err();
+        assert_eq!(error.code, Code::Parse);
+    }
+
+    #[test]
+    fn the_id_is_kept_to_the_letter() {
+        for id in ["1796000000000", "-7", "\"a\\u0062\"", "123456789012345678901234567890"] {
+            let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#);
+            assert_eq!(Envelope::read(body.as_bytes(), 64).unwrap().id.unwrap().get(), id);
+        }
+    }
+}

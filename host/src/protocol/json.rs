@@ -1,0 +1,112 @@
+//! JSON text: bounds that are checked before anything is built from it.
+
+use crate::limits;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Why JSON text was refused.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum JsonError {
+    /// Nested too deeply.
+    #[error("nested deeper than {0} levels")]
+    TooDeep(usize),
+    /// Not JSON.
+    #[error("not JSON: {0}")]
+    Malformed(String),
+    /// JSON, but not an object.
+    #[error("not a JSON object")]
+    NotAnObject,
+}
+
+/// Checks that arrays and objects nest at most `limit` deep. One pass, no allocation; the text
+/// need not be valid JSON.
+///
+/// # Errors
+/// [`JsonError::TooDeep`].
+pub fn check_depth(text: &[u8], limit: usize) -> Result<(), JsonError> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for &byte in text {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > limit {
+                    return Err(JsonError::TooDeep(limit));
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Takes JSON text from a guest.
+///
+/// # Errors
+/// Not JSON, or nested deeper than [`limits::GUEST_JSON_DEPTH`].
+pub fn parse_guest_json(text: String) -> Result<Box<RawValue>, JsonError> {
+    check_depth(text.as_bytes(), limits::GUEST_JSON_DEPTH)?;
+    RawValue::from_string(text).map_err(|error| JsonError::Malformed(error.to_string()))
+}
+
+/// True if a JSON text is an object.
+#[must_use]
+pub fn is_object(value: &RawValue) -> bool {
+    value.get().starts_with('{')
+}
+
+/// Writes a value as JSON text.
+///
+/// # Panics
+/// If the value's own `Serialize` fails, which no type of this crate does.
+#[must_use]
+pub fn raw<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
+    #[expect(clippy::expect_used, reason = "maps with non-string keys do not occur")]
+    serde_json::value::to_raw_value(value).expect("value serializes")
+}
+
+/// Depth of a parsed value is bounded by the parser; this is for schemas, whose bound is their own.
+pub(crate) fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn depth_counts_brackets_outside_strings() {
+        assert!(check_depth(br#"{"a":["[[[[","\"[["]}"#, 2).is_ok());
+        assert_eq!(check_depth(b"[[[]]]", 2), Err(JsonError::TooDeep(2)));
+        assert!(check_depth("[".repeat(1_000_000).as_bytes(), 64).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn depth_agrees_with_the_parser(text in r#"(\[|\]|\{"a":|\}|"x\\"\["|1|,){0,12}"#) {
+            if let Ok(value) = serde_json::from_str::<Value>(&text) {
+                let depth = depth(&value);
+                prop_assert!(check_depth(text.as_bytes(), depth).is_ok());
+                if depth > 0 {
+                    prop_assert!(check_depth(text.as_bytes(), depth - 1).is_err());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! MCP 2026-07-28 and the Tasks extension as data: no I/O, no state.
+//!
+//! Invariant: bytes from outside become a [`Request`] only by way of every check that needs no
+//! knowledge of tools or tasks, in the order the specification implies.
+
+mod content;
+mod envelope;
+mod error;
+mod features;
+mod headers;
+mod input;
+mod json;
+mod level;
+mod request;
+mod schema;
+mod wire;
+
+pub use content::{Annotations, Answer, Blob, Content, ResourceContents, Role, SERVER_INFO_KEY, ServerInfo};
+pub(crate) use envelope::text;
+pub use envelope::{Envelope, Message};
+pub use error::{Code, RpcError};
+pub use features::ClientFeatures;
+pub use headers::{HeaderParam, HeaderParamError, Headers, header_params};
+pub use input::{AnswerError, InputRequest, RequestError, check_answer};
+pub use json::{JsonError, check_depth, is_object, parse_guest_json, raw};
+pub use level::Level;
+pub use request::{Method, Meta, Params, Request};
+pub use schema::{Schema, SchemaError};
+pub use wire::{failure, notification, success};
+
+/// The revision of MCP that is served.
+pub const PROTOCOL_VERSION: &str = "2026-07-28";
+
+/// The identifier of the Tasks extension (SEP-2663).
+pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// The `_meta` key that ties a message to its `subscriptions/listen` request.
+pub const SUBSCRIPTION_ID_KEY: &str = "io.modelcontextprotocol/subscriptionId";

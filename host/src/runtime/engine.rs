@@ -1,0 +1,217 @@
+//! The engine: settings, the instance pool, the epoch clock, and the queue for instances.
+//!
+//! Invariant: slots of the pool are never the thing that runs out; a call holds a permit before it
+//! takes slots, and waits in a bounded, fair queue for it.
+
+use super::imports::Guest;
+use super::program::RunError;
+use super::wit;
+use crate::limits::{self, SandboxLimits};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, Thread};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use wasmtime::component::{HasSelf, Linker};
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
+};
+
+/// Why the engine does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The pool does not fit into this process.
+    #[error(
+        "cannot reserve {instances} instances of {memory} bytes: {source:#}. Lower \
+         sandbox.instances, or raise the limit on memory mappings (vm.max_map_count)"
+    )]
+    Pool {
+        /// `sandbox.instances`.
+        instances: u32,
+        /// `sandbox.memory-bytes`.
+        memory: usize,
+        /// The engine's reason.
+        source: wasmtime::Error,
+    },
+    /// A host function cannot be linked.
+    #[error("cannot link the host's functions: {0:#}")]
+    Link(wasmtime::Error),
+}
+
+/// The sandbox's machinery, shared by all calls.
+pub struct Runtime {
+    pub(super) engine: Engine,
+    pub(super) linker: Linker<Guest>,
+    pub(super) limits: SandboxLimits,
+    clock: Arc<EpochClock>,
+    permits: Semaphore,
+    waiting: AtomicUsize,
+}
+
+impl Runtime {
+    /// Reserves the pool and starts the epoch clock.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn new(limits: SandboxLimits) -> Result<Self, EngineError> {
+        let engine = Engine::new(&config(&limits)).map_err(|source| EngineError::Pool {
+            instances: limits.instances,
+            memory: limits.memory_bytes,
+            source,
+        })?;
+        let mut linker = Linker::new(&engine);
+        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(EngineError::Link)?;
+        wit::Tool::add_to_linker::<_, HasSelf<Guest>>(&mut linker, |guest| guest)
+            .map_err(EngineError::Link)?;
+        Ok(Self {
+            clock: EpochClock::start(&engine),
+            permits: Semaphore::new(limits.instances as usize),
+            waiting: AtomicUsize::new(0),
+            engine,
+            linker,
+            limits,
+        })
+    }
+
+    /// Waits for the right to run one instance.
+    ///
+    /// # Errors
+    /// [`RunError::Busy`] if too many calls wait already.
+    pub(super) async fn permit(&self) -> Result<Running<'_>, RunError> {
+        let permit = match self.permits.try_acquire() {
+            Ok(permit) => permit,
+            Err(_) => {
+                let most = self.limits.instances as usize * limits::QUEUE_PER_INSTANCE;
+                let _place = Place::take(&self.waiting, most)
+                    .ok_or(RunError::Busy { instances: self.limits.instances, waiting: most })?;
+                self.permits.acquire().await.map_err(|_| RunError::Stopped)?
+            }
+        };
+        self.clock.enter();
+        Ok(Running { clock: &self.clock, _permit: permit })
+    }
+}
+
+/// A place in the queue.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
+        let place = Self(waiting);
+        // The guard exists first, so that a refusal gives the place back too.
+        (waiting.fetch_add(1, Ordering::Relaxed) < most).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The right to run one instance.
+pub(super) struct Running<'a> {
+    clock: &'a EpochClock,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.clock.exit();
+    }
+}
+
+/// Settings whose worth was measured: pages and tables of a slot stay mapped and are reset by a
+/// scan for dirty pages, so that a small call causes no page fault. Results are the same on every
+/// machine: NaNs are canonical, relaxed SIMD is deterministic, threads do not exist.
+fn config(limits: &SandboxLimits) -> Config {
+    let instances = limits.instances;
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(instances)
+        .total_core_instances(instances.saturating_mul(50))
+        .total_memories(instances.saturating_mul(2))
+        .total_tables(instances.saturating_mul(10))
+        .total_stacks(instances)
+        .max_core_instances_per_component(200)
+        .max_memories_per_component(4)
+        .max_tables_per_component(50)
+        .max_component_instance_size(4 << 20)
+        .max_core_instance_size(4 << 20)
+        .max_memory_size(limits.memory_bytes)
+        .table_elements(limits.table_elements)
+        .linear_memory_keep_resident(1 << 20)
+        .table_keep_resident(512 << 10)
+        .pagemap_scan(Enabled::Auto);
+    let mut config = Config::new();
+    config
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
+        .memory_init_cow(true)
+        .concurrency_support(false)
+        .epoch_interruption(true)
+        .cranelift_opt_level(OptLevel::Speed)
+        .cranelift_nan_canonicalization(true)
+        .relaxed_simd_deterministic(true);
+    config
+}
+
+/// Advances the engine's epoch while guests run, and rests when none does.
+struct EpochClock {
+    running: AtomicUsize,
+    resting: AtomicBool,
+    thread: Thread,
+}
+
+/// Ticks without a running guest before the clock rests. Resting and waking cost a system call
+/// each, which a busy server should not pay between two calls.
+const TICKS_TO_REST: u32 = 100;
+
+impl EpochClock {
+    fn start(engine: &Engine) -> Arc<Self> {
+        let (sender, receiver) = std::sync::mpsc::channel::<Arc<Self>>();
+        let weak = engine.weak();
+        let thread = thread::spawn(move || {
+            let Ok(clock) = receiver.recv() else { return };
+            let mut idle = 0;
+            while let Some(engine) = weak.upgrade() {
+                if clock.running.load(Ordering::SeqCst) > 0 {
+                    idle = 0;
+                } else if idle < TICKS_TO_REST {
+                    idle += 1;
+                } else {
+                    drop(engine);
+                    clock.rest();
+                    continue;
+                }
+                thread::sleep(limits::EPOCH);
+                engine.increment_epoch();
+            }
+        });
+        let clock = Arc::new(Self {
+            running: AtomicUsize::new(0),
+            resting: AtomicBool::new(false),
+            thread: thread.thread().clone(),
+        });
+        // The thread is waiting for this and nothing else.
+        let _ = sender.send(Arc::clone(&clock));
+        clock
+    }
+
+    fn rest(&self) {
+        self.resting.store(true, Ordering::SeqCst);
+        // A guest that came before the flag was up is seen here; one that comes after wakes us.
+        if self.running.load(Ordering::SeqCst) == 0 {
+            thread::park_timeout(std::time::Duration::from_secs(60));
+        }
+        self.resting.store(false, Ordering::SeqCst);
+    }
+
+    fn enter(&self) {
+        self.running.fetch_add(1, Ordering::SeqCst);
+        if self.resting.load(Ordering::SeqCst) {
+            self.thread.unpark();
+        }
+    }
+
+    fn exit(&self) {
+        self.running.fetch_sub(1, Ordering::SeqCst);
+    }
+}

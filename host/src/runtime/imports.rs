@@ -1,0 +1,239 @@
+//! The host's side of an instance: its state, and the functions it imports.
+//!
+//! Invariant: whatever a guest hands over is checked here before the rest of the server sees it.
+
+use super::convert;
+use super::meter::MemoryLimiter;
+use super::output::{GuestLog, Stdio, cut};
+use super::verbs::Verbs;
+use super::wit::{log, task, types};
+use crate::limits::{self, SandboxLimits};
+use crate::protocol::{Answer, InputRequest, Level, RpcError, parse_guest_json};
+use async_trait::async_trait;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use task::{CallStatus, FinalError, InputError, RecordError, StartError};
+use wasmtime::Result;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+/// All that one instance's imports work on.
+pub(super) struct Guest {
+    wasi: WasiCtx,
+    resources: ResourceTable,
+    pub(super) memory: MemoryLimiter,
+    verbs: Arc<dyn Verbs>,
+    log: GuestLog,
+}
+
+impl Guest {
+    pub(super) fn new(verbs: Arc<dyn Verbs>, log: GuestLog, limits: &SandboxLimits) -> Self {
+        let mut resources = ResourceTable::new();
+        resources.set_max_capacity(limits::RESOURCES);
+        let wasi = WasiCtx::builder()
+            .stdout(Stdio::new("stdout", log.clone()))
+            .stderr(Stdio::new("stderr", log.clone()))
+            .allow_tcp(false)
+            .allow_udp(false)
+            .max_random_size(limits::RANDOM_BYTES)
+            .build();
+        Self { wasi, resources, memory: MemoryLimiter::new(limits), verbs, log }
+    }
+}
+
+impl WasiView for Guest {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.resources }
+    }
+}
+
+impl types::Host for Guest {}
+
+impl task::Host for Guest {
+    async fn start_task(
+        &mut self,
+        options: task::StartOptions,
+    ) -> Result<std::result::Result<task::Started, StartError>> {
+        Ok(self.verbs.start_task(options).await)
+    }
+
+    async fn progress(
+        &mut self,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    ) -> Result<std::result::Result<(), FinalError>> {
+        Ok(self.verbs.progress(progress, total, message).await)
+    }
+
+    async fn status(&mut self) -> Result<CallStatus> {
+        Ok(self.verbs.status().await)
+    }
+
+    fn cancelled(&mut self) -> Result<bool> {
+        Ok(self.verbs.cancelled())
+    }
+
+    async fn complete(
+        &mut self,
+        result: types::ToolResult,
+    ) -> Result<std::result::Result<(), FinalError>> {
+        let answer = convert::answer(result).map_err(malformed)?;
+        Ok(self.verbs.complete(answer).await)
+    }
+
+    async fn fail(&mut self, error: types::RpcError) -> Result<std::result::Result<(), FinalError>> {
+        let error = convert::rpc_error(error).map_err(malformed)?;
+        Ok(self.verbs.fail(error).await)
+    }
+
+    async fn sleep(&mut self, duration_ms: u64) -> Result<std::result::Result<(), FinalError>> {
+        let sleep = tokio::time::sleep(Duration::from_millis(duration_ms));
+        Ok(tokio::select! {
+            biased;
+            () = self.verbs.cancellation() => Err(FinalError::Final),
+            () = sleep => Ok(()),
+        })
+    }
+
+    async fn require_input(
+        &mut self,
+        requests: Vec<(String, task::InputRequest)>,
+    ) -> Result<std::result::Result<Vec<(String, task::InputAnswer)>, InputError>> {
+        let requests = match checked(requests) {
+            Ok(requests) => requests,
+            Err(reason) => return Ok(Err(InputError::Invalid(reason))),
+        };
+        let answers = match self.verbs.require_input(requests).await {
+            Ok(answers) => answers,
+            Err(error) => return Ok(Err(error)),
+        };
+        let answers = answers.into_iter().map(|(key, answer)| Ok((key, convert::input_answer(&answer)?)));
+        Ok(Ok(answers.collect::<std::result::Result<_, String>>().map_err(malformed)?))
+    }
+
+    async fn record(
+        &mut self,
+        key: String,
+        value: Vec<u8>,
+    ) -> Result<std::result::Result<(), RecordError>> {
+        if key.is_empty() || key.len() > limits::KEY_BYTES {
+            return Ok(Err(RecordError::InvalidKey));
+        }
+        if value.len() > limits::RECORD_BYTES {
+            let limit = format!("a recorded value may have {} bytes", limits::RECORD_BYTES);
+            return Ok(Err(RecordError::TooLarge(limit)));
+        }
+        Ok(self.verbs.record(key, value).await)
+    }
+
+    async fn recall(&mut self, key: String) -> Result<Option<Vec<u8>>> {
+        Ok(self.verbs.recall(key).await)
+    }
+}
+
+/// Number, keys and form of input requests.
+fn checked(
+    requests: Vec<(String, task::InputRequest)>,
+) -> std::result::Result<Vec<(String, InputRequest)>, String> {
+    if requests.is_empty() {
+        return Err("no request was given".to_owned());
+    }
+    if requests.len() > limits::INPUTS_AT_ONCE {
+        return Err(format!("at most {} requests at once", limits::INPUTS_AT_ONCE));
+    }
+    requests
+        .into_iter()
+        .map(|(key, request)| {
+            if key.is_empty() || key.len() > limits::KEY_BYTES {
+                return Err(format!("a key has 1 to {} bytes", limits::KEY_BYTES));
+            }
+            let request =
+                convert::input_request(request).map_err(|reason| format!("request {key:?}: {reason}"))?;
+            request.to_wire().map_err(|reason| format!("request {key:?}: {reason}"))?;
+            Ok((key, request))
+        })
+        .collect()
+}
+
+impl log::Host for Guest {
+    fn write(&mut self, level: log::Level, message: String, fields: Option<String>) -> Result<()> {
+        let level = match level {
+            log::Level::Debug => Level::Debug,
+            log::Level::Info => Level::Info,
+            log::Level::Notice => Level::Notice,
+            log::Level::Warning => Level::Warning,
+            log::Level::Error => Level::Error,
+            log::Level::Critical => Level::Critical,
+            log::Level::Alert => Level::Alert,
+            log::Level::Emergency => Level::Emergency,
+        };
+        let message = cut(&message);
+        // Fields that are no JSON, or too long to keep whole, are logged as the text they are.
+        let json = fields.clone().filter(|fields| fields.len() <= limits::LOG_LINE_BYTES);
+        let json = json.and_then(|fields| parse_guest_json(fields).ok());
+        if self.log.line(level, "log", message, fields.as_deref().unwrap_or_default()) {
+            self.verbs.log(level, message, json.as_deref().map(|json| json.get()));
+        }
+        Ok(())
+    }
+}
+
+fn malformed(reason: String) -> wasmtime::Error {
+    wasmtime::Error::msg(format!("the guest handed over something malformed: {reason}"))
+}
+
+/// The verbs outside any call: while a component tells its tools.
+pub(super) struct NoCall;
+
+#[async_trait]
+impl Verbs for NoCall {
+    async fn start_task(&self, _: task::StartOptions) -> std::result::Result<task::Started, StartError> {
+        Err(StartError::Final)
+    }
+
+    async fn progress(
+        &self,
+        _: f64,
+        _: Option<f64>,
+        _: Option<String>,
+    ) -> std::result::Result<(), FinalError> {
+        Err(FinalError::Final)
+    }
+
+    async fn status(&self) -> CallStatus {
+        CallStatus::Inline
+    }
+
+    fn cancelled(&self) -> bool {
+        true
+    }
+
+    async fn complete(&self, _: Answer) -> std::result::Result<(), FinalError> {
+        Err(FinalError::Final)
+    }
+
+    async fn fail(&self, _: RpcError) -> std::result::Result<(), FinalError> {
+        Err(FinalError::Final)
+    }
+
+    async fn cancellation(&self) {}
+
+    async fn require_input(
+        &self,
+        _: Vec<(String, InputRequest)>,
+    ) -> std::result::Result<Vec<(String, Value)>, InputError> {
+        Err(InputError::Final)
+    }
+
+    async fn record(&self, _: String, _: Vec<u8>) -> std::result::Result<(), RecordError> {
+        Err(RecordError::Final)
+    }
+
+    async fn recall(&self, _: String) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn log(&self, _: Level, _: &str, _: Option<&str>) {}
+}

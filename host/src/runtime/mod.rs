@@ -1,0 +1,38 @@
+//! The sandbox: one engine, and a fresh instance for every call.
+//!
+//! Invariants: nothing of one call is left for the next; a guest reaches nothing but the verbs of
+//! its call, the log, and WASI with nothing granted; every resource a guest uses is bounded, and a
+//! refusal names its limit. This folder knows no HTTP and no store.
+
+mod convert;
+mod engine;
+mod imports;
+mod meter;
+mod output;
+mod program;
+mod verbs;
+
+pub use convert::{features_from_wit, features_to_wit};
+pub use engine::{EngineError, Runtime};
+pub use output::GuestLog;
+pub use program::{Call, LoadError, Program, Returned, RunError};
+pub use verbs::Verbs;
+
+/// The guest contract of `wit/`, as Rust types.
+#[allow(missing_docs, reason = "documented in wit/")]
+#[allow(clippy::all, unreachable_pub, unused_qualifications, reason = "generated")]
+pub mod wit {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "tool",
+        imports: {
+            "cofferdam:tool/log.write": trappable,
+            "cofferdam:tool/task.cancelled": trappable,
+            default: async | trappable,
+        },
+        exports: { default: async },
+    });
+
+    pub use cofferdam::tool::{log, task, types};
+    pub use exports::cofferdam::tool::handler;
+}

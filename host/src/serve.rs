@@ -1,0 +1,109 @@
+//! `cofferdam serve`: from checked options to a server that runs until it is told to stop.
+//!
+//! Invariant: everything that can be refused is refused before the endpoint is bound, with an
+//! error that says what to do.
+
+use crate::catalog::Catalog;
+use crate::runtime::Runtime;
+use crate::server::Server;
+use crate::settings::Settings;
+use crate::store::{self, StoreOptions};
+use crate::task::{Janitor, Tasks};
+use crate::transport::HttpTransport;
+use anyhow::{Context as _, Result};
+use std::fs::{self, File, TryLockError};
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// What the operator asked for.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// Components, or folders of them.
+    pub paths: Vec<PathBuf>,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// What must survive.
+    pub data: PathBuf,
+    /// Which store.
+    pub store: String,
+    /// All else.
+    pub settings: Settings,
+}
+
+/// Serves until SIGTERM or SIGINT.
+///
+/// # Errors
+/// Anything that keeps the server from starting.
+pub async fn serve(options: ServeOptions) -> Result<()> {
+    let settings = options.settings;
+    let runtime = Arc::new(Runtime::new(settings.sandbox.clone())?);
+    let catalog = Catalog::load(&options.paths, &runtime, &settings).await?;
+    let (tools, components) = (catalog.len(), catalog.components());
+
+    let _lock = lock(&options.data)?;
+    let tasks = if settings.tasks.enabled {
+        let store = store::open(
+            &options.store,
+            &options.data,
+            StoreOptions {
+                max_tasks: settings.tasks.max,
+                retention: settings.tasks.retention(),
+            },
+        )?;
+        let tasks = Tasks::new(store, settings.tasks.clone());
+        let lost = tasks.recover().await.context("cannot look for unfinished tasks")?;
+        if lost > 0 {
+            tracing::warn!("{lost} tasks were running when the server stopped; they failed");
+        }
+        Some(tasks)
+    } else {
+        None
+    };
+    let _janitor = tasks.as_ref().map(|tasks| Janitor::start(Arc::clone(tasks)));
+
+    // Watched before anyone can know that we run, so that no signal is lost.
+    let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for SIGINT")?;
+    let transport = HttpTransport::bind(options.listen).await?;
+    let url = transport.url();
+    let server = Server::new(settings, runtime, catalog, tasks);
+    writeln!(std::io::stdout(), "listening on {url} ({tools} tools from {components} components)")
+        .context("cannot write to standard output")?;
+
+    let stopping = server.stopping().clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping");
+        stopping.cancel();
+    });
+    transport.serve(Arc::clone(&server)).await;
+    server.drain().await;
+    Ok(())
+}
+
+/// Makes the data directory this process's own.
+fn lock(data: &Path) -> Result<File> {
+    fs::create_dir_all(data).with_context(|| {
+        format!("cannot make the data directory {}; choose another with --data", data.display())
+    })?;
+    let path = data.join("lock");
+    let file = File::create(&path).with_context(|| {
+        format!("cannot write into the data directory {}; choose another with --data", data.display())
+    })?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => anyhow::bail!(
+            "another server uses the data directory {}; stop it, or choose another with --data",
+            data.display()
+        ),
+        Err(TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("cannot lock {}", path.display()))
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! `subscriptions/listen` (MCP 2026-07-28, subscriptions; SEP-2663, `taskIds`).
+//!
+//! Invariants: the acknowledgement comes first, and names only what this caller may hear; every
+//! message carries the listening request's id; a task's notification is what the store says when
+//! it is sent, to a caller who is its owner then.
+
+use super::{Events, MethodResult, Server};
+use crate::limits::LISTEN_TASK_IDS;
+use crate::protocol::{
+    ClientFeatures, Request, RpcError, SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY, ServerInfo,
+    notification, success,
+};
+use crate::task::{Listener, Principal, TaskError, TaskId, TaskView, Tasks};
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What a client asks to hear.
+struct Filter {
+    tools: bool,
+    /// `None` if the member is absent, or tasks are not offered.
+    tasks: Option<Vec<TaskId>>,
+}
+
+impl Server {
+    pub(super) async fn listen(
+        &self,
+        caller: &Principal,
+        request: &Request<'_>,
+        events: &Arc<Events>,
+    ) -> MethodResult {
+        let filter = self.filter(request)?;
+        if !events.is_open() {
+            return Err(RpcError::invalid_params("Listening needs \"Accept: text/event-stream\""));
+        }
+        let _place = Place::take(&self.listens, self.settings.server.max_listens)?;
+        let mut catalog = self.catalog_changes.subscribe();
+
+        let mut accepted = Map::new();
+        if filter.tools {
+            accepted.insert("toolsListChanged".to_owned(), true.into());
+        }
+        let mut following = None;
+        if let (Some(ids), Some(tasks)) = (filter.tasks, &self.tasks) {
+            let named = !ids.is_empty();
+            let visible = visible(tasks, caller, ids).await?;
+            accepted.insert("taskIds".to_owned(), json!(visible));
+            following = Some(Following::new(tasks, caller, visible, named));
+        }
+        let params = json!({ "notifications": accepted, "_meta": { SUBSCRIPTION_ID_KEY: request.id } });
+        send(events, notification("notifications/subscriptions/acknowledged", params)).await?;
+
+        loop {
+            // A stream whose every task is final has nothing more to say.
+            if following.as_ref().is_some_and(|following| following.is_over()) && !filter.tools {
+                break;
+            }
+            tokio::select! {
+                () = self.stopping.cancelled() => break,
+                changed = catalog.changed(), if filter.tools => {
+                    if changed.is_err() { break }
+                    let params = json!({ "_meta": { SUBSCRIPTION_ID_KEY: request.id } });
+                    send(events, notification("notifications/tools/list_changed", params)).await?;
+                }
+                message = next(&mut following, request.id) => {
+                    if let Some(message) = message? {
+                        send(events, message).await?;
+                    }
+                }
+            }
+        }
+        let meta = json!({ SUBSCRIPTION_ID_KEY: request.id, SERVER_INFO_KEY: ServerInfo::THIS });
+        Ok(success(request.id, json!({ "resultType": "complete", "_meta": meta })))
+    }
+
+    fn filter(&self, request: &Request<'_>) -> Result<Filter, RpcError> {
+        let bad = |what: &str| RpcError::invalid_params(format!("Invalid params: {what}"));
+        let filter = request
+            .params
+            .notifications
+            .and_then(|filter| serde_json::from_str::<Value>(filter.get()).ok());
+        let Some(Value::Object(filter)) = filter else {
+            return Err(bad("\"notifications\" must be an object"));
+        };
+        for kind in ["toolsListChanged", "promptsListChanged", "resourcesListChanged"] {
+            if filter.get(kind).is_some_and(|wanted| !wanted.is_boolean()) {
+                return Err(bad(&format!("\"{kind}\" must be true or false")));
+            }
+        }
+        let tools = filter.get("toolsListChanged") == Some(&Value::Bool(true));
+        let Some(ids) = filter.get("taskIds").filter(|_| self.tasks.is_some()) else {
+            return Ok(Filter { tools, tasks: None });
+        };
+        let names_any = ids.as_array().is_none_or(|ids| !ids.is_empty());
+        if names_any && !request.meta.features.contains(ClientFeatures::TASKS) {
+            return Err(RpcError::missing(ClientFeatures::TASKS));
+        }
+        let ids = ids.as_array().filter(|ids| ids.iter().all(Value::is_string));
+        let ids = ids.ok_or_else(|| bad("\"taskIds\" must be an array of strings"))?;
+        if ids.len() > LISTEN_TASK_IDS {
+            return Err(bad(&format!("\"taskIds\" may name {LISTEN_TASK_IDS} tasks")));
+        }
+        // A text that cannot be an id is an unknown id: left out of the acknowledgement.
+        let mut seen = HashSet::new();
+        let ids = ids.iter().filter_map(|id| TaskId::parse(id.as_str()?)).filter(|id| seen.insert(*id));
+        Ok(Filter { tools, tasks: Some(ids.collect()) })
+    }
+}
+
+/// Those of the tasks that the caller may see. The others are left out, whatever the reason.
+async fn visible(
+    tasks: &Tasks,
+    caller: &Principal,
+    ids: Vec<TaskId>,
+) -> Result<Vec<TaskId>, RpcError> {
+    let mut visible = Vec::with_capacity(ids.len());
+    for id in ids {
+        match tasks.get(caller, id).await {
+            Ok(_) => visible.push(id),
+            Err(TaskError::Store(error)) => return Err(error.into()),
+            Err(_) => {}
+        }
+    }
+    Ok(visible)
+}
+
+async fn send(events: &Events, message: Bytes) -> Result<(), RpcError> {
+    events.send(message).await.map_err(|error| RpcError::internal(error.to_string()))
+}
+
+/// The tasks a stream follows until they are final.
+struct Following<'a> {
+    tasks: &'a Tasks,
+    caller: &'a Principal,
+    listener: Listener,
+    open: HashSet<TaskId>,
+    /// Some task was named. An empty list is allowed, and waits for nothing but the client.
+    named: bool,
+}
+
+impl<'a> Following<'a> {
+    fn new(tasks: &'a Tasks, caller: &'a Principal, ids: Vec<TaskId>, named: bool) -> Self {
+        let open = ids.iter().copied().collect();
+        Self { tasks, caller, listener: tasks.listeners().listen(ids), open, named }
+    }
+
+    fn is_over(&self) -> bool {
+        self.named && self.open.is_empty()
+    }
+}
+
+/// The next notification about a followed task; `None` if a task went away instead. Waits for ever
+/// if none is followed.
+async fn next(
+    following: &mut Option<Following<'_>>,
+    subscription: &RawValue,
+) -> Result<Option<Bytes>, RpcError> {
+    let Some(following) = following else { return std::future::pending().await };
+    let id = following.listener.next().await;
+    if !following.open.contains(&id) {
+        return Ok(None);
+    }
+    match following.tasks.get(following.caller, id).await {
+        Ok(task) => {
+            if task.status.is_final() {
+                following.open.remove(&id);
+            }
+            let view = TaskView::Notification(id, &task, subscription);
+            Ok(Some(notification("notifications/tasks", view)))
+        }
+        Err(TaskError::Store(error)) => Err(error.into()),
+        Err(_) => {
+            following.open.remove(&id);
+            Ok(None)
+        }
+    }
+}
+
+/// A place among the open streams.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn take(open: &Arc<AtomicUsize>, most: usize) -> Result<Self, RpcError> {
+        let place = Self(Arc::clone(open));
+        if open.fetch_add(1, Ordering::Relaxed) < most {
+            Ok(place)
+        } else {
+            Err(RpcError::internal(format!(
+                "Too many streams listen: the limit is {most} (server.max-listens)"
+            )))
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,48 @@
+//! `tasks/get`, `tasks/update`, `tasks/cancel` (SEP-2663).
+
+use super::{MethodResult, acknowledge};
+use crate::protocol::{Request, RpcError, success, text};
+use crate::task::{Principal, TaskError, TaskId, TaskView, Tasks};
+use serde_json::Value;
+
+pub(super) async fn get(tasks: &Tasks, caller: &Principal, request: &Request<'_>) -> MethodResult {
+    let id = task_id(request)?;
+    let task = tasks.get(caller, id).await?;
+    Ok(success(request.id, TaskView::Result(id, &task)))
+}
+
+pub(super) async fn update(
+    tasks: &Tasks,
+    caller: &Principal,
+    request: &Request<'_>,
+) -> MethodResult {
+    let responses = request
+        .params
+        .input_responses
+        .and_then(|responses| serde_json::from_str::<Value>(responses.get()).ok());
+    let id = task_id(request)?;
+    let Some(Value::Object(responses)) = responses else {
+        return Err(RpcError::invalid_params("Invalid params: \"inputResponses\" must be an object"));
+    };
+    tasks.update(caller, id, responses).await?;
+    Ok(acknowledge(request))
+}
+
+pub(super) async fn cancel(
+    tasks: &Tasks,
+    caller: &Principal,
+    request: &Request<'_>,
+) -> MethodResult {
+    tasks.cancel(caller, task_id(request)?).await?;
+    Ok(acknowledge(request))
+}
+
+/// The task id of a request. A text that cannot be an id is an unknown id.
+fn task_id(request: &Request<'_>) -> Result<TaskId, RpcError> {
+    let id = request
+        .params
+        .task_id
+        .ok_or_else(|| RpcError::invalid_params("Missing taskId"))?;
+    let id = text(id).ok_or_else(|| RpcError::invalid_params("Invalid params: \"taskId\" must be a string"))?;
+    TaskId::parse(&id).ok_or_else(|| TaskError::NotFound.into())
+}

@@ -1,0 +1,25 @@
+//! Tasks: the durable records of calls that take long (SEP-2663).
+//!
+//! `state` is the pure machine, `service` what clients and runs ask of it, `listeners` who hears of
+//! changes, `janitor` what time does to tasks.
+
+mod id;
+mod janitor;
+mod listeners;
+mod record;
+mod service;
+mod state;
+#[cfg(test)]
+mod state_tests;
+mod wire;
+
+pub use id::TaskId;
+pub use janitor::Janitor;
+pub use listeners::{Listener, Listeners};
+pub use record::{Inputs, Job, Millis, Outcome, Principal, Retention, Status, Task};
+pub(crate) use service::now;
+pub use service::{ReportError, TaskError, Tasks};
+pub use state::{Change, Event, Refusal, apply};
+pub use wire::TaskView;
+#[cfg(test)]
+pub(crate) use state_tests::task as example_task;

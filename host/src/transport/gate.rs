@@ -1,0 +1,197 @@
+//! What is checked before a body is read: where the request comes from, and what it wants
+//! (MCP 2026-07-28, "Streamable HTTP", security; the order is the specification's).
+//!
+//! Invariant: a browser page from elsewhere, or a name that was made to point here, gets 403 and
+//! nothing else (DNS rebinding).
+
+use crate::limits::ServerLimits;
+use hyper::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, ORIGIN};
+use hyper::{Method, StatusCode, Uri};
+
+/// The one path of the endpoint.
+pub(super) const PATH: &str = "/mcp";
+
+/// Why a request is refused without a look at its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    Host,
+    Origin,
+    Path,
+    Method,
+    ContentType,
+    Accept,
+    TooLarge,
+}
+
+impl Refusal {
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            Self::Host | Self::Origin => StatusCode::FORBIDDEN,
+            Self::Path => StatusCode::NOT_FOUND,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Self::ContentType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Accept => StatusCode::NOT_ACCEPTABLE,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        }
+    }
+
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Host => "This Host is not served here; see server.allowed-hosts",
+            Self::Origin => "This Origin may not call; see server.allowed-origins",
+            Self::Path => "There is nothing here; the endpoint is /mcp",
+            Self::Method => "Only POST is served",
+            Self::ContentType => "Content-Type must be application/json",
+            Self::Accept => "Accept must allow application/json or text/event-stream",
+            Self::TooLarge => "The body is larger than server.max-body-bytes",
+        }
+    }
+}
+
+/// What the client accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Accepts {
+    pub(super) json: bool,
+    pub(super) events: bool,
+}
+
+/// Checks a request's head.
+pub(super) fn check(
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+    limits: &ServerLimits,
+    loopback: bool,
+) -> Result<Accepts, Refusal> {
+    let host = text(headers, HOST).or_else(|| uri.authority().map(|authority| authority.as_str()));
+    if loopback && !host.is_some_and(|host| is_own_host(host, limits)) {
+        return Err(Refusal::Host);
+    }
+    if headers.contains_key(ORIGIN)
+        && !text(headers, ORIGIN).is_some_and(|origin| is_allowed_origin(origin, host, limits))
+    {
+        return Err(Refusal::Origin);
+    }
+    if uri.path() != PATH {
+        return Err(Refusal::Path);
+    }
+    if method != Method::POST {
+        return Err(Refusal::Method);
+    }
+    let content_type = text(headers, CONTENT_TYPE).unwrap_or_default();
+    if !media_type(content_type).eq_ignore_ascii_case("application/json") {
+        return Err(Refusal::ContentType);
+    }
+    let accepts = accepts(headers);
+    if !accepts.json && !accepts.events {
+        return Err(Refusal::Accept);
+    }
+    let length = text(headers, CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    if length.is_some_and(|length| length > limits.max_body_bytes as u64) {
+        return Err(Refusal::TooLarge);
+    }
+    Ok(accepts)
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// A server on a loopback address answers to loopback names, whatever the port.
+fn is_own_host(host: &str, limits: &ServerLimits) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let loopback = ["localhost", "127.0.0.1", "::1"];
+    loopback.iter().any(|own| name.eq_ignore_ascii_case(own))
+        || limits.allowed_hosts.iter().any(|own| {
+            name.eq_ignore_ascii_case(own) || host.eq_ignore_ascii_case(own)
+        })
+}
+
+/// The server's own pages, and those that the operator named.
+fn is_allowed_origin(origin: &str, host: Option<&str>, limits: &ServerLimits) -> bool {
+    let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    own.zip(host).is_some_and(|(own, host)| own.eq_ignore_ascii_case(host))
+        || limits.allowed_origins.iter().any(|allowed| origin.eq_ignore_ascii_case(allowed))
+}
+
+/// No `Accept` at all accepts JSON: only who names streams gets one.
+fn accepts(headers: &HeaderMap) -> Accepts {
+    if !headers.contains_key(ACCEPT) {
+        return Accepts { json: true, events: false };
+    }
+    let mut accepts = Accepts { json: false, events: false };
+    for value in headers.get_all(ACCEPT) {
+        for range in value.to_str().unwrap_or_default().split(',') {
+            match media_type(range).to_ascii_lowercase().as_str() {
+                "application/json" | "application/*" => accepts.json = true,
+                "text/event-stream" | "text/*" => accepts.events = true,
+                "*/*" => accepts = Accepts { json: true, events: true },
+                _ => {}
+            }
+        }
+    }
+    accepts
+}
+
+fn media_type(value: &str) -> &str {
+    value.split(';').next().unwrap_or_default().trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let parse = |(name, value): &(&'static str, &str)| {
+            (HeaderName::from_static(name), value.parse().unwrap())
+        };
+        pairs.iter().map(parse).collect()
+    }
+
+    fn post(pairs: &[(&'static str, &str)]) -> Result<Accepts, Refusal> {
+        let limits = ServerLimits {
+            allowed_origins: vec!["https://ok.example".to_owned()],
+            allowed_hosts: vec!["mcp.example".to_owned()],
+            ..ServerLimits::default()
+        };
+        let mut all = vec![("content-type", "application/json; charset=utf-8")];
+        all.extend_from_slice(pairs);
+        check(&Method::POST, &Uri::from_static("/mcp"), &head(&all), &limits, true)
+    }
+
+    #[test]
+    fn only_own_names_are_served() {
+        for host in ["localhost", "LOCALHOST:80", "127.0.0.1:8080", "[::1]:8080", "mcp.example"] {
+            assert!(post(&[("host", host)]).is_ok(), "{host}");
+        }
+        for host in ["evil.example.com", "127.0.0.1.evil.example", "localhost.evil", ""] {
+            assert_eq!(post(&[("host", host)]), Err(Refusal::Host), "{host}");
+        }
+        assert_eq!(post(&[]), Err(Refusal::Host));
+    }
+
+    #[test]
+    fn only_own_and_named_origins_may_call() {
+        let from = |origin: &str| post(&[("host", "127.0.0.1:1"), ("origin", origin)]);
+        assert!(from("http://127.0.0.1:1").is_ok() && from("https://ok.example").is_ok());
+        for origin in ["http://127.0.0.1:2", "http://evil.example.com", "null", "127.0.0.1:1", ""] {
+            assert_eq!(from(origin), Err(Refusal::Origin), "{origin}");
+        }
+    }
+
+    #[test]
+    fn what_is_accepted_decides_the_form_of_the_answer() {
+        let accept = |accept: &str| {
+            post(&[("host", "localhost"), ("accept", accept)]).map(|a| (a.json, a.events))
+        };
+        assert_eq!(accept("application/json, text/event-stream"), Ok((true, true)));
+        assert_eq!(accept("*/*"), Ok((true, true)));
+        assert_eq!(accept("application/json;q=0.9"), Ok((true, false)));
+        assert_eq!(accept("text/event-stream"), Ok((false, true)));
+        assert_eq!(accept("text/html"), Err(Refusal::Accept));
+        assert_eq!(post(&[("host", "localhost")]).map(|a| (a.json, a.events)), Ok((true, false)));
+    }
+}

@@ -1,0 +1,201 @@
+//! Streamable HTTP on hyper (MCP 2026-07-28, transports).
+//!
+//! Invariant: whether the answer is JSON or a stream is decided as late as possible: it is JSON,
+//! with the status of its error, unless something was streamed before it.
+
+use super::body::{EventStream, ResponseBody, Work};
+use super::gate::{self, Refusal};
+use crate::limits::RECEIVE_TIME;
+use crate::protocol::{Code, RpcError, failure};
+use crate::server::{Events, Response as Reply, Server};
+use crate::task::Principal;
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+/// Why the server does not listen.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {address}: {source}; choose another address with --listen")]
+pub struct ListenError {
+    address: SocketAddr,
+    source: std::io::Error,
+}
+
+/// A bound endpoint.
+pub struct HttpTransport {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl HttpTransport {
+    /// Binds an address.
+    ///
+    /// # Errors
+    /// [`ListenError`].
+    pub async fn bind(address: SocketAddr) -> Result<Self, ListenError> {
+        let failed = |source| ListenError { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address })
+    }
+
+    /// Where clients connect.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}{}", self.address, gate::PATH)
+    }
+
+    /// Serves until the server stops; then ends streams, lets requests finish within the drain
+    /// time, and closes.
+    pub async fn serve(self, server: Arc<Server>) {
+        let limits = &server.settings().server;
+        let places = Arc::new(Semaphore::new(limits.max_connections));
+        let connections = TaskTracker::new();
+        let loopback = self.address.ip().is_loopback();
+        let stopping = server.stopping().clone();
+        loop {
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { break };
+            let accepted = tokio::select! {
+                () = stopping.cancelled() => break,
+                accepted = self.listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    let server = Arc::clone(&server);
+                    connections.spawn(async move {
+                        connection(stream, server, loopback).await;
+                        drop(place);
+                    });
+                }
+                Err(error) => {
+                    // Most often too many open files: give the connections time to end.
+                    tracing::warn!(%error, "could not accept a connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+        drop(self.listener);
+        connections.close();
+        let drain = Duration::from_millis(limits.drain_ms);
+        if tokio::time::timeout(drain, connections.wait()).await.is_err() {
+            tracing::warn!("{} connections were cut off", connections.len());
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, server: Arc<Server>, loopback: bool) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "could not set TCP_NODELAY");
+    }
+    let stopping = server.stopping().clone();
+    let limits = &server.settings().server;
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(RECEIVE_TIME)
+        .max_buf_size(limits.max_head_bytes);
+    let service = service_fn(|request| {
+        let server = Arc::clone(&server);
+        async move { Ok::<_, Infallible>(respond(request, server, loopback).await) }
+    });
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let result = tokio::select! {
+        result = &mut connection => result,
+        () = stopping.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = result {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    server: Arc<Server>,
+    loopback: bool,
+) -> Response<ResponseBody> {
+    let limits = &server.settings().server;
+    let (head, body) = request.into_parts();
+    let accepts = match gate::check(&head.method, &head.uri, &head.headers, limits, loopback) {
+        Ok(accepts) => accepts,
+        Err(refusal) => return refuse(refusal),
+    };
+    let body = Limited::new(body, limits.max_body_bytes).collect();
+    let body = match tokio::time::timeout(RECEIVE_TIME, body).await {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => return refuse(Refusal::TooLarge),
+        _ => return plain(StatusCode::REQUEST_TIMEOUT, "The body did not arrive"),
+    };
+
+    let events = Arc::new(Events::new(accepts.events));
+    let keep_alive = Duration::from_millis(limits.keep_alive_ms);
+    let caller = Principal::anonymous();
+    let mut work: Work =
+        Box::pin(Arc::clone(&server).handle(caller, head.headers, body, Arc::clone(&events)));
+    if !accepts.json {
+        return stream(work, events, keep_alive);
+    }
+    if !accepts.events {
+        return whole(work.await);
+    }
+    tokio::select! {
+        biased;
+        reply = &mut work => {
+            if events.is_empty() {
+                whole(reply)
+            } else {
+                stream(Box::pin(std::future::ready(reply)), events, keep_alive)
+            }
+        }
+        () = events.filled() => stream(work, events, keep_alive),
+    }
+}
+
+fn whole(reply: Reply) -> Response<ResponseBody> {
+    let json = reply.body.is_some();
+    let mut response = Response::new(ResponseBody::Whole(reply.body));
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::OK);
+    if json {
+        let json = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(CONTENT_TYPE, json);
+    }
+    response
+}
+
+fn stream(work: Work, events: Arc<Events>, keep_alive: Duration) -> Response<ResponseBody> {
+    let body = EventStream::new(work, events, keep_alive);
+    let mut response = Response::new(ResponseBody::Stream(Box::new(body)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+fn refuse(refusal: Refusal) -> Response<ResponseBody> {
+    let mut response = plain(refusal.status(), refusal.reason());
+    if refusal == Refusal::Method {
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    }
+    response
+}
+
+fn plain(status: StatusCode, reason: &'static str) -> Response<ResponseBody> {
+    let body: Bytes = failure(None, &RpcError::new(Code::InvalidRequest, reason));
+    whole(Reply { status: status.as_u16(), body: Some(body) })
+}
