@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -75,13 +75,12 @@ fn compile(
     toolchain: &Toolchain,
     packages: &[Package],
 ) -> Result<BTreeMap<PathBuf, PathBuf>> {
-    let mut command = cargo(&checkout.root.join(folder));
+    let mut command = native(checkout, folder);
     command.args(["build", "--release", "--target", target]);
     command.arg("--message-format=json-render-diagnostics");
     for package in packages {
         command.args(["--package", &package.name]);
     }
-    command.env("CARGO_TARGET_DIR", target_folder(checkout));
     // It comes with rustc, and makes a component of the module that it links.
     command.env(
         "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER",
@@ -116,9 +115,12 @@ fn compile(
     components(&output.stdout)
 }
 
-/// Where guests are built, apart from the host: their builds never wait for each other.
-pub(crate) fn target_folder(checkout: &Checkout) -> PathBuf {
-    checkout.target.join("guest-build")
+/// Cargo in a guest workspace, for builds that run on this machine.
+pub(crate) fn native(checkout: &Checkout, folder: &str) -> Command {
+    let mut command = cargo(&checkout.root.join(folder));
+    // Apart from the host's, so that the two never wait for each other.
+    command.env("CARGO_TARGET_DIR", checkout.target.join("guest-build"));
+    command
 }
 
 /// The `.wasm` files in cargo's messages, by the manifest of their package.

@@ -3,7 +3,9 @@
 
 mod checkout;
 mod guests;
+mod node;
 mod process;
+mod test;
 mod toolchain;
 
 use std::process::ExitCode;
@@ -28,6 +30,8 @@ enum Task {
         #[arg(long, value_name = "NAME")]
         only: Option<String>,
     },
+    /// Check and test everything; install and build what that needs
+    Test,
 }
 
 fn main() -> ExitCode {
@@ -44,5 +48,6 @@ fn run(task: Task) -> Result<()> {
     let checkout = Checkout::find()?;
     match task {
         Task::Guests { only } => guests::build(&checkout, only.as_deref()),
+        Task::Test => test::run_all(&checkout),
     }
 }
