@@ -4,7 +4,7 @@
 
 use super::error::{Code, RpcError};
 use super::json::check_depth;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -24,7 +24,8 @@ pub struct Message<'a> {
 pub struct Envelope<'a> {
     #[serde(borrow)]
     jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow)]
+    /// Present even if it is null, which is no id.
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
     method: Option<&'a RawValue>,
@@ -76,6 +77,10 @@ impl<'a> Envelope<'a> {
         };
         Ok(Message { id, method, params: envelope.params })
     }
+}
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// The text of a JSON string; borrows where it has no escapes.
