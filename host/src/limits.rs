@@ -5,7 +5,7 @@
 //! constants are fixed.
 
 use crate::task::Retention;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ pub const QUEUE_PER_INSTANCE: usize = 4;
 pub const CACHE_TTL_MS: u64 = 60_000;
 
 /// Limits of the HTTP side (`server.*`).
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ServerLimits {
     /// Largest request body, bytes. Larger: 413.
@@ -118,7 +118,7 @@ impl Default for ServerLimits {
 }
 
 /// Limits of one call's sandbox (`sandbox.*`).
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SandboxLimits {
     /// Linear memory of an instance, bytes. More: the guest's allocation fails, and a guest that
@@ -153,7 +153,7 @@ impl Default for SandboxLimits {
 }
 
 /// Limits of tasks (`tasks.*`).
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TaskLimits {
     /// Offer the tasks extension. If not, every call runs inline and `tasks/*` is unknown.

@@ -1,0 +1,94 @@
+//! `README.md` tells operators every setting and every limit; here it is held to what the code says.
+
+use cofferdam::limits::{self, SandboxLimits, ServerLimits, TaskLimits};
+use cofferdam::settings::Settings;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+const README: &str = include_str!("../../README.md");
+const LIMITS: &str = include_str!("../src/limits.rs");
+
+/// The first two cells of the README's table rows whose first cell is code that `is_name` accepts.
+fn rows(is_name: fn(&str) -> bool) -> Vec<(String, String)> {
+    let code = |cell: &str| Some(cell.trim().strip_prefix('`')?.strip_suffix('`')?.to_owned());
+    let row = |line: &str| {
+        let mut cells = line.strip_prefix('|')?.split('|');
+        Some((code(cells.next()?)?, code(cells.next()?)?))
+    };
+    README
+        .lines()
+        .filter_map(row)
+        .filter(|(name, _)| is_name(name))
+        .collect()
+}
+
+/// The keys of one group of settings, with their defaults as an operator would type them.
+fn defaults(group: &str, limits: &impl Serialize) -> Vec<(String, String)> {
+    let Value::Object(limits) = json!(limits) else {
+        panic!("{group} is no group of settings")
+    };
+    let setting = |(key, default): (String, Value)| match default {
+        // One entry for each tool, and none at first.
+        Value::Object(_) => (format!("{group}.{key}.TOOL"), "none".to_owned()),
+        default => (format!("{group}.{key}"), default.to_string()),
+    };
+    limits.into_iter().map(setting).collect()
+}
+
+fn is_setting(name: &str) -> bool {
+    ["server.", "sandbox.", "tasks."]
+        .iter()
+        .any(|group| name.starts_with(group))
+}
+
+fn is_constant(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+}
+
+#[test]
+fn every_setting_is_told_with_its_default() {
+    let mut settings = defaults("server", &ServerLimits::default());
+    settings.extend(defaults("sandbox", &SandboxLimits::default()));
+    settings.extend(defaults("tasks", &TaskLimits::default()));
+    assert_eq!(rows(is_setting), settings);
+}
+
+#[test]
+fn every_default_can_be_typed() {
+    let assignments: Vec<String> = rows(is_setting)
+        .into_iter()
+        .filter(|(_, default)| default != "none")
+        .map(|(key, default)| format!("{key}={default}"))
+        .collect();
+    assert!(!assignments.is_empty());
+    let settings = Settings::from_assignments(&assignments).expect("the defaults are in range");
+    assert_eq!(json!(settings.server), json!(ServerLimits::default()));
+    assert_eq!(json!(settings.sandbox), json!(SandboxLimits::default()));
+    assert_eq!(json!(settings.tasks), json!(TaskLimits::default()));
+}
+
+#[test]
+fn every_fixed_limit_is_told_with_its_value() {
+    macro_rules! values {
+        ($($name:ident)*) => { vec![$((stringify!($name).to_owned(), format!("{:?}", limits::$name))),*] };
+    }
+    let constants = values! {
+        LISTEN_TASK_IDS INPUTS_AT_ONCE INPUTS_PER_CALL KEY_BYTES RECORD_BYTES RECORDS_BYTES
+        INPUT_BYTES STATUS_MESSAGE_BYTES LOG_LINE_BYTES LOG_LINES_PER_SECOND PROGRESS_PER_SECOND
+        STATUS_MESSAGE_INTERVAL STREAM_BACKLOG TOOLS_PER_COMPONENT COMPONENT_BYTES SCHEMA_BYTES
+        SCHEMA_DEPTH GUEST_JSON_DEPTH LIST_TOOLS_TIME RECEIVE_TIME EPOCH HOST_CALL_BYTES
+        RANDOM_BYTES RESOURCES COMMIT_BATCH SWEEP_BATCH QUEUE_PER_INSTANCE CACHE_TTL_MS
+    };
+    assert_eq!(rows(is_constant), constants);
+
+    let declared = LIMITS.lines().filter_map(|line| {
+        let (name, _) = line.strip_prefix("pub const ")?.split_once(':')?;
+        Some(name)
+    });
+    let listed = constants.iter().map(|(name, _)| name.as_str());
+    assert!(
+        declared.eq(listed),
+        "limits.rs has constants that this test does not list"
+    );
+}
