@@ -1,24 +1,21 @@
 //! The server's standard error, kept line by line while it runs.
 
 use std::io::{BufRead, BufReader, Read};
-use std::sync::Arc;
 use std::thread;
 
 use tokio::sync::watch;
 
 use crate::patient;
 
-/// Everything the server has logged so far. Clones share it.
-#[derive(Clone)]
+/// Everything the server has logged so far.
 pub struct Log {
-    text: Arc<watch::Sender<String>>,
+    text: watch::Receiver<String>,
 }
 
 impl Log {
     /// Reads `stream` on a thread until it ends.
     pub(crate) fn of(stream: impl Read + Send + 'static) -> Self {
-        let text = Arc::new(watch::Sender::new(String::new()));
-        let writer = Arc::clone(&text);
+        let (writer, text) = watch::channel(String::new());
         thread::spawn(move || {
             let mut lines = BufReader::new(stream);
             let mut line = Vec::new();
@@ -28,6 +25,17 @@ impl Log {
             }
         });
         Self { text }
+    }
+
+    /// Waits for the end of the stream, and returns all of it.
+    pub(crate) async fn whole(&self) -> String {
+        let mut text = self.text.clone();
+        // The sender goes when the stream ends.
+        patient("the end of the log", async {
+            while text.changed().await.is_ok() {}
+        })
+        .await;
+        self.text()
     }
 
     /// The text so far.
@@ -40,7 +48,7 @@ impl Log {
     /// # Panics
     /// If none comes in time.
     pub async fn line(&self, parts: &[&str]) -> String {
-        let mut changes = self.text.subscribe();
+        let mut changes = self.text.clone();
         let find = |text: &String| {
             text.lines()
                 .find(|line| parts.iter().all(|part| line.contains(part)))
@@ -52,7 +60,12 @@ impl Log {
                 if let Some(line) = found {
                     return line;
                 }
-                changes.changed().await.expect("the sender lives in self");
+                let more = changes.changed().await;
+                assert!(
+                    more.is_ok(),
+                    "the log ended without {parts:?}: {}",
+                    self.text()
+                );
             }
         })
         .await

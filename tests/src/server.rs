@@ -102,23 +102,28 @@ impl Server {
     /// If it listens instead.
     pub async fn refuse(options: Options) -> (ExitStatus, String) {
         let data = data_folder();
-        let mut command = options.command(data.path());
-        let output = patient(
-            "a server that refuses to start",
-            spawn_blocking(move || command.output()),
-        )
-        .await
-        .expect("the waiting thread")
-        .expect("the server's binary can be run");
-        let stdout = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            stdout.is_empty(),
-            "a server that refuses writes nothing to stdout, but: {stdout}"
+        let mut child = options
+            .command(data.path())
+            .spawn()
+            .expect("the server's binary can be run");
+        let log = Log::of(child.stderr.take().expect("stderr is piped"));
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let mut child = Guard(Some(child));
+        // Its standard output ends when it does.
+        let written = spawn_blocking(move || std::io::read_to_string(stdout));
+        let what = format!(
+            "a server with {:?} to refuse to start",
+            options.command(data.path())
         );
-        (
-            output.status,
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-        )
+        let Ok(stdout) = tokio::time::timeout(PATIENCE, written).await else {
+            drop(child);
+            panic!("waited in vain for {what}: {}", log.text());
+        };
+        let stdout = stdout.expect("the reading thread").expect("UTF-8");
+        assert!(stdout.is_empty(), "{what}, but it wrote {stdout}");
+        let mut child = child.0.take().expect("not taken before");
+        let status = child.wait().expect("the child can be waited for");
+        (status, log.whole().await)
     }
 
     async fn start_in(options: Options, data: Arc<TempDir>) -> Self {
