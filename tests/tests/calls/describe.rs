@@ -1,6 +1,6 @@
 //! `server/discover` and `tools/list`.
 
-use cofferdam_tests::{Declares, Options, Server, TASKS, VERSION};
+use cofferdam_tests::{Declares, Options, Server, TASKS, VERSION, guest};
 use serde_json::{Value, json};
 
 async fn names(server: &Server, params: Value) -> (Vec<String>, Option<Value>) {
@@ -114,24 +114,29 @@ async fn a_cursor_that_was_not_given_out_is_refused() {
 
 #[tokio::test]
 async fn two_components_serve_side_by_side() {
-    let server =
-        Server::start(Options::guest("probe").and(cofferdam_tests::guest("conformance"))).await;
+    let server = Server::start(Options::guest("probe").and(guest("conformance"))).await;
     server.client().result("echo", json!({"text": "x"})).await;
     server.client().result("greet", json!({"name": "x"})).await;
 }
 
 #[tokio::test]
-async fn a_component_that_cannot_be_served_stops_the_start() {
+async fn components_that_cannot_be_served_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let bad = folder.path().join("bad.wasm");
     std::fs::write(&bad, b"\0asm nonsense").expect("a file");
-    let (status, text) = Server::refuse(Options::probe().and(bad)).await;
+    let (status, text) = Server::refuse(Options::default().and(bad.clone())).await;
     assert!(!status.success() && text.contains("bad.wasm"), "{text}");
-    let (status, text) =
-        Server::refuse(Options::probe().and(folder.path().join("absent.wasm"))).await;
+    let absent = folder.path().join("absent.wasm");
+    let (status, text) = Server::refuse(Options::probe().and(absent)).await;
     assert!(!status.success() && text.contains("absent.wasm"), "{text}");
-    // The same tools twice: which one is meant?
-    let (status, text) =
-        Server::refuse(Options::guest("probe").and(cofferdam_tests::guest("probe"))).await;
-    assert!(!status.success() && text.contains("echo"), "{text}");
+
+    // Beside components that can be served, those that cannot are left out: the bad file, and one
+    // whose tools are there already.
+    let copy = folder.path().join("copy.wasm");
+    std::fs::copy(guest("probe"), &copy).expect("a copy");
+    let server = Server::start(Options::probe().and(bad).and(copy)).await;
+    server.log().line(&["ERROR", "bad.wasm"]).await;
+    server.log().line(&["ERROR", "copy.wasm", "already"]).await;
+    assert!(server.announcement().contains("from 1 component"));
+    server.client().result("echo", json!({"text": "x"})).await;
 }

@@ -16,9 +16,9 @@ async fn a_trap_ends_the_call_only() {
     for how in ["trap", "overflow", "panic"] {
         let answer = server.client().call("finish", json!({"how": how})).await;
         let message = answer.message(200, -32603);
-        // What the guest looks like inside is for the log.
+        // Where in the guest it was is for the log.
         assert!(
-            !message.contains("wasm") && !message.contains(".rs"),
+            !message.contains("0x") && !message.contains('\n'),
             "{how}: {message}"
         );
         serves(&server).await;

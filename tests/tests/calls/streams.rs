@@ -137,7 +137,10 @@ async fn an_unknown_level_is_refused() {
 async fn log_lines_are_written_to_the_servers_log_under_the_tools_name() {
     let server = Server::start(Options::probe()).await;
     server.client().result("log", json!({})).await;
-    server.log().line(&["log", "critical"]).await;
+    server
+        .log()
+        .line(&["ERROR", "tool=\"log\"", "\\\"n\\\":5"])
+        .await;
 }
 
 // A late error can still have its own status if nothing was streamed before.

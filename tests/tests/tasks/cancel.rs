@@ -57,18 +57,7 @@ async fn open_questions_go_with_the_task() {
     assert_eq!(task.get().await, end);
 }
 
-// The guest sees it at its next import, and can clean up.
-#[tokio::test]
-async fn the_guest_is_told() {
-    let server = Server::start(Options::probe()).await;
-    let task = client(&server)
-        .task("wait", json!({"mark": "was-told"}))
-        .await;
-    task.cancel().await;
-    server.log().line(&["was-told", "final"]).await;
-}
-
-// M-18, M-23 of the reference: a guest that does not listen is dropped after its grace.
+// A guest that does not listen is dropped after its grace.
 #[tokio::test]
 async fn a_guest_that_does_not_listen_is_dropped() {
     let server = Server::start(

@@ -29,7 +29,7 @@ async fn ids_need_the_extension_but_an_empty_list_does_not() {
         &json!({"requiredCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}})
     );
     let listen = stranger.listen(json!({"taskIds": []})).await;
-    assert_eq!(listen.rest().await, Vec::<Value>::new());
+    assert_eq!(listen.accepted(), &json!({"taskIds": []}));
 }
 
 #[tokio::test]

@@ -5,10 +5,7 @@ use serde_json::json;
 
 #[tokio::test]
 async fn ids_are_never_logged_nor_repeated_in_errors() {
-    let options = Options::probe()
-        .set("tasks.sweep-ms", 50)
-        .set("tasks.min-retention-ms", 0);
-    let mut server = Server::start(options).await;
+    let mut server = Server::start(Options::probe().set("tasks.sweep-ms", 50)).await;
     let client = server.client().declaring(Declares::TasksAndForms);
     let mut tasks = Vec::new();
     for how in ["return", "tool-error", "rpc-error", "trap"] {
