@@ -133,6 +133,29 @@ async fn kinds_that_this_server_does_not_offer_are_left_out() {
     assert_eq!(listen.accepted(), &json!({"taskIds": [task.id()]}));
 }
 
+// What is acknowledged is what discovery offers.
+#[tokio::test]
+async fn list_changes_are_accepted_if_they_are_advertised() {
+    let server = Server::start(Options::probe()).await;
+    let answer = server
+        .client()
+        .request("server/discover", json!({}))
+        .answer()
+        .await;
+    let advertised = answer.result()["capabilities"]["tools"]["listChanged"] == true;
+    let listen = client(&server)
+        .listen(json!({"toolsListChanged": true}))
+        .await;
+    assert_eq!(
+        listen.accepted().get("toolsListChanged").is_some(),
+        advertised
+    );
+    let listen = client(&server)
+        .listen(json!({"toolsListChanged": false}))
+        .await;
+    assert_eq!(listen.accepted().get("toolsListChanged"), None);
+}
+
 #[tokio::test]
 async fn a_disabled_extension_is_left_out() {
     let server = Server::start(Options::probe().set("tasks.enabled", false)).await;

@@ -13,4 +13,3 @@ mod ladder;
 mod methods;
 mod origins;
 mod params;
-mod shapes;
