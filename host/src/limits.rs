@@ -50,7 +50,8 @@ pub const SCHEMA_DEPTH: usize = 64;
 pub const GUEST_JSON_DEPTH: usize = 64;
 /// Time for reading a component's tools at load. Longer: the component is refused.
 pub const LIST_TOOLS_TIME: Duration = Duration::from_secs(5);
-/// Time a client has to send a request's head, and again its body. Longer: the connection closes.
+/// Time a client has to send a request's head, and again its body. Longer: the connection closes,
+/// or 408.
 pub const RECEIVE_TIME: Duration = Duration::from_secs(30);
 /// How often guest code gives way to other work, and how finely CPU time is cut.
 pub const EPOCH: Duration = Duration::from_millis(2);
@@ -64,6 +65,8 @@ pub const RESOURCES: usize = 1_000;
 pub const COMMIT_BATCH: usize = 1_024;
 /// Tasks one sweep transaction handles. More: the sweep goes on in the next transaction.
 pub const SWEEP_BATCH: usize = 1_000;
+/// Most attempts a guest may ask for in its start options. More: `invalid-option`.
+pub const ATTEMPTS: u32 = 100;
 /// Calls that may wait for a free instance, for each instance there is. More: `-32603`.
 pub const QUEUE_PER_INSTANCE: usize = 4;
 
@@ -196,6 +199,9 @@ impl TaskLimits {
     /// How long final tasks are kept.
     #[must_use]
     pub fn retention(&self) -> Retention {
-        Retention { without_ttl_ms: self.retention_ms, at_least_ms: self.min_retention_ms }
+        Retention {
+            without_ttl_ms: self.retention_ms,
+            at_least_ms: self.min_retention_ms,
+        }
     }
 }

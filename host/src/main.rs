@@ -4,9 +4,10 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use cofferdam::serve::{ServeOptions, serve};
 use cofferdam::settings::Settings;
-use std::net::SocketAddr;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
 #[global_allocator]
@@ -29,7 +30,7 @@ enum Command {
         paths: Vec<PathBuf>,
         /// The address to listen on.
         #[arg(long, default_value = "127.0.0.1:8080")]
-        listen: SocketAddr,
+        listen: String,
         /// The folder for everything that must survive.
         #[arg(long, default_value = ".cofferdam")]
         data: PathBuf,
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into()))
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .init();
     match run(arguments) {
@@ -76,7 +78,7 @@ fn run(arguments: Arguments) -> Result<()> {
         store,
         settings,
     }));
-    // What did not end within its grace is dropped with its instances.
-    runtime.shutdown_background();
+    // What did not end within its grace is dropped with its instances; then the store closes.
+    runtime.shutdown_timeout(Duration::from_secs(5));
     result
 }

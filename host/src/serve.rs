@@ -7,13 +7,13 @@ use crate::catalog::Catalog;
 use crate::runtime::Runtime;
 use crate::server::Server;
 use crate::settings::Settings;
-use crate::store::{self, StoreOptions};
+use crate::store::{self, StoreOptions, lock_file};
 use crate::task::{Janitor, Tasks};
 use crate::transport::HttpTransport;
 use anyhow::{Context as _, Result};
-use std::fs::{self, File, TryLockError};
+use std::fs::{DirBuilder, File};
 use std::io::Write as _;
-use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,7 +24,7 @@ pub struct ServeOptions {
     /// Components, or folders of them.
     pub paths: Vec<PathBuf>,
     /// Where to listen.
-    pub listen: SocketAddr,
+    pub listen: String,
     /// What must survive.
     pub data: PathBuf,
     /// Which store.
@@ -43,7 +43,7 @@ pub async fn serve(options: ServeOptions) -> Result<()> {
     let catalog = Catalog::load(&options.paths, &runtime, &settings).await?;
     let (tools, components) = (catalog.len(), catalog.components());
 
-    let _lock = lock(&options.data)?;
+    let _lock = own(&options.data)?;
     let tasks = if settings.tasks.enabled {
         let store = store::open(
             &options.store,
@@ -54,7 +54,10 @@ pub async fn serve(options: ServeOptions) -> Result<()> {
             },
         )?;
         let tasks = Tasks::new(store, settings.tasks.clone());
-        let lost = tasks.recover().await.context("cannot look for unfinished tasks")?;
+        let lost = tasks
+            .recover()
+            .await
+            .context("cannot look for unfinished tasks")?;
         if lost > 0 {
             tracing::warn!("{lost} tasks were running when the server stopped; they failed");
         }
@@ -62,16 +65,27 @@ pub async fn serve(options: ServeOptions) -> Result<()> {
     } else {
         None
     };
-    let _janitor = tasks.as_ref().map(|tasks| Janitor::start(Arc::clone(tasks)));
+    let _janitor = tasks
+        .as_ref()
+        .map(|tasks| Janitor::start(Arc::clone(tasks)));
 
     // Watched before anyone can know that we run, so that no signal is lost.
     let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for SIGINT")?;
-    let transport = HttpTransport::bind(options.listen).await?;
+    let transport = HttpTransport::bind(&options.listen).await?;
+    if !transport.is_loopback() {
+        tracing::warn!(
+            "anyone who reaches {} can call every tool: callers are not authenticated",
+            transport.url()
+        );
+    }
     let url = transport.url();
     let server = Server::new(settings, runtime, catalog, tasks);
-    writeln!(std::io::stdout(), "listening on {url} ({tools} tools from {components} components)")
-        .context("cannot write to standard output")?;
+    writeln!(
+        std::io::stdout(),
+        "listening on {url} ({tools} tools from {components} components)"
+    )
+    .context("cannot write to standard output")?;
 
     let stopping = server.stopping().clone();
     tokio::spawn(async move {
@@ -87,23 +101,18 @@ pub async fn serve(options: ServeOptions) -> Result<()> {
     Ok(())
 }
 
-/// Makes the data directory this process's own.
-fn lock(data: &Path) -> Result<File> {
-    fs::create_dir_all(data).with_context(|| {
-        format!("cannot make the data directory {}; choose another with --data", data.display())
-    })?;
-    let path = data.join("lock");
-    let file = File::create(&path).with_context(|| {
-        format!("cannot write into the data directory {}; choose another with --data", data.display())
-    })?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => anyhow::bail!(
-            "another server uses the data directory {}; stop it, or choose another with --data",
+/// Makes the data directory this process's own. Only its user can read what is in it.
+fn own(data: &Path) -> Result<File> {
+    let hint = || {
+        format!(
+            "cannot use the data directory {}; choose another with --data",
             data.display()
-        ),
-        Err(TryLockError::Error(error)) => {
-            Err(error).with_context(|| format!("cannot lock {}", path.display()))
-        }
-    }
+        )
+    };
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(data)
+        .with_context(hint)?;
+    lock_file(&data.join("lock")).with_context(hint)
 }

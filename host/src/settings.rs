@@ -25,14 +25,11 @@ pub enum SettingsError {
     /// The text is not `KEY=VALUE`.
     #[error("--set {0}: expected KEY=VALUE, for example tasks.ttl-ms=60000")]
     NotAnAssignment(String),
-    /// A key occurs as a value and as a group.
-    #[error("--set {0}: part of this key was already set to a value")]
-    Conflict(String),
     /// An unknown key or a value of the wrong type.
-    #[error("--set {assignments}: {reason}")]
+    #[error("--set {assignment}: {reason}")]
     Unknown {
         /// What the operator typed.
-        assignments: String,
+        assignment: String,
         /// Which key, and what it takes.
         reason: String,
     },
@@ -56,22 +53,31 @@ impl Settings {
     /// An assignment without `=`, an unknown key, a value of the wrong type or out of range.
     pub fn from_assignments(assignments: &[String]) -> Result<Self, SettingsError> {
         let mut table = Table::new();
+        let read = |table: Table, assignment: &str| {
+            Value::Table(table)
+                .try_into()
+                .map_err(|error: toml::de::Error| {
+                    let reason = error.message().to_owned();
+                    SettingsError::Unknown {
+                        assignment: assignment.to_owned(),
+                        reason,
+                    }
+                })
+        };
         for assignment in assignments {
             let (key, value) = assignment
                 .split_once('=')
                 .filter(|(key, _)| !key.trim().is_empty())
                 .ok_or_else(|| SettingsError::NotAnAssignment(assignment.clone()))?;
             let path: Vec<&str> = key.trim().splitn(3, '.').collect();
-            insert(&mut table, &path, parse(value.trim()))
-                .ok_or_else(|| SettingsError::Conflict(assignment.clone()))?;
+            let value = parse(value.trim());
+            // Alone first, so that an error names the one assignment that is wrong.
+            let mut alone = Table::new();
+            insert(&mut alone, &path, value.clone());
+            let _: Self = read(alone, assignment)?;
+            insert(&mut table, &path, value);
         }
-        let settings: Self =
-            Value::Table(table).try_into().map_err(|error: toml::de::Error| {
-                SettingsError::Unknown {
-                    assignments: assignments.join(" --set "),
-                    reason: error.message().to_owned(),
-                }
-            })?;
+        let settings: Self = read(table, "")?;
         settings.check()?;
         Ok(settings)
     }
@@ -81,16 +87,45 @@ impl Settings {
             if got >= least {
                 Ok(())
             } else {
-                Err(SettingsError::OutOfRange { key, rule, got: got.to_string() })
+                Err(SettingsError::OutOfRange {
+                    key,
+                    rule,
+                    got: got.to_string(),
+                })
             }
         };
         let (server, sandbox, tasks) = (&self.server, &self.sandbox, &self.tasks);
-        at_least("server.max-head-bytes", server.max_head_bytes as u64, 8192, "at least 8192")?;
-        at_least("server.max-body-bytes", server.max_body_bytes as u64, 1024, "at least 1024")?;
-        at_least("server.max-connections", server.max_connections as u64, 1, "at least 1")?;
-        at_least("server.max-json-depth", server.max_json_depth as u64, 8, "at least 8")?;
+        at_least(
+            "server.max-head-bytes",
+            server.max_head_bytes as u64,
+            8192,
+            "at least 8192",
+        )?;
+        at_least(
+            "server.max-body-bytes",
+            server.max_body_bytes as u64,
+            1024,
+            "at least 1024",
+        )?;
+        at_least(
+            "server.max-connections",
+            server.max_connections as u64,
+            1,
+            "at least 1",
+        )?;
+        at_least(
+            "server.max-json-depth",
+            server.max_json_depth as u64,
+            8,
+            "at least 8",
+        )?;
         at_least("server.page-size", server.page_size as u64, 1, "at least 1")?;
-        at_least("server.keep-alive-ms", server.keep_alive_ms, 10, "at least 10")?;
+        at_least(
+            "server.keep-alive-ms",
+            server.keep_alive_ms,
+            10,
+            "at least 10",
+        )?;
         if server.max_json_depth > 120 {
             return Err(SettingsError::OutOfRange {
                 key: "server.max-json-depth",
@@ -98,7 +133,12 @@ impl Settings {
                 got: server.max_json_depth.to_string(),
             });
         }
-        at_least("sandbox.memory-bytes", sandbox.memory_bytes as u64, 65536, "at least 65536")?;
+        at_least(
+            "sandbox.memory-bytes",
+            sandbox.memory_bytes as u64,
+            65536,
+            "at least 65536",
+        )?;
         if sandbox.memory_bytes as u64 > 1 << 32 {
             return Err(SettingsError::OutOfRange {
                 key: "sandbox.memory-bytes",
@@ -108,29 +148,51 @@ impl Settings {
         }
         at_least("sandbox.cpu-ms", sandbox.cpu_ms, 1, "at least 1")?;
         at_least("sandbox.wall-ms", sandbox.wall_ms, 1, "at least 1")?;
-        at_least("sandbox.task-wall-ms", sandbox.task_wall_ms, 1, "at least 1")?;
-        at_least("sandbox.result-bytes", sandbox.result_bytes as u64, 1024, "at least 1024")?;
-        at_least("sandbox.instances", u64::from(sandbox.instances), 1, "at least 1")?;
+        at_least(
+            "sandbox.task-wall-ms",
+            sandbox.task_wall_ms,
+            1,
+            "at least 1",
+        )?;
+        at_least(
+            "sandbox.result-bytes",
+            sandbox.result_bytes as u64,
+            1024,
+            "at least 1024",
+        )?;
+        at_least(
+            "sandbox.instances",
+            u64::from(sandbox.instances),
+            1,
+            "at least 1",
+        )?;
         at_least("tasks.ttl-ms", tasks.ttl_ms, 1, "at least 1")?;
-        at_least("tasks.poll-interval-ms", tasks.poll_interval_ms, 1, "at least 1")?;
+        at_least(
+            "tasks.poll-interval-ms",
+            tasks.poll_interval_ms,
+            1,
+            "at least 1",
+        )?;
         at_least("tasks.sweep-ms", tasks.sweep_ms, 10, "at least 10")?;
         Ok(())
     }
 }
 
 /// Settings names have two parts, but the third part of a per-tool setting may hold dots itself.
-fn insert(table: &mut Table, path: &[&str], value: Value) -> Option<()> {
+/// A value gives way to a group of the same name.
+fn insert(table: &mut Table, path: &[&str], value: Value) {
     match path {
-        [] => None,
+        [] => {}
         [last] => {
             table.insert((*last).to_owned(), value);
-            Some(())
         }
         [first, rest @ ..] => {
-            let entry = table
-                .entry((*first).to_owned())
-                .or_insert_with(|| Value::Table(Table::new()));
-            insert(entry.as_table_mut()?, rest, value)
+            let mut group = match table.remove(*first) {
+                Some(Value::Table(group)) => group,
+                _ => Table::new(),
+            };
+            insert(&mut group, rest, value);
+            table.insert((*first).to_owned(), Value::Table(group));
         }
     }
 }
@@ -182,6 +244,7 @@ mod tests {
             let error = settings(&[assignment]).unwrap_err();
             assert!(error.contains(named), "{assignment}: {error}");
         }
-        assert!(settings(&["tasks.max=1", "tasks.max.x=1"]).unwrap_err().contains("already set"));
+        let error = settings(&["tasks.max=1", "tasks.max.x=1"]).unwrap_err();
+        assert!(error.contains("--set tasks.max.x=1"), "{error}");
     }
 }

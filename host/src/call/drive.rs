@@ -47,10 +47,16 @@ pub async fn run(
         tracker,
     };
     let wall = sleep_until(started + times.wall);
-    let detach = session.options.tool.detach_after.map(|after| sleep_until(started + after));
+    let detach = session
+        .options
+        .tool
+        .detach_after
+        .map(|after| sleep_until(started + after));
     tokio::pin!(wall, detach);
     loop {
-        let Some(instance) = &mut run.instance else { break };
+        let Some(instance) = &mut run.instance else {
+            break;
+        };
         tokio::select! {
             biased;
             early = &mut reply => {
@@ -73,7 +79,9 @@ pub async fn run(
             }
         }
     }
-    reply.await.unwrap_or_else(|_| Reply::Outcome(Err(RpcError::internal("The call ended without an answer"))))
+    reply.await.unwrap_or_else(|_| {
+        Reply::Outcome(Err(RpcError::internal("The call ended without an answer")))
+    })
 }
 
 fn instance(runtime: Arc<Runtime>, session: Arc<Session>) -> Instance {
@@ -86,7 +94,9 @@ fn instance(runtime: Arc<Runtime>, session: Arc<Session>) -> Instance {
         };
         let log = GuestLog::new(Arc::clone(&options.tool.name));
         let verbs: Arc<dyn Verbs> = Arc::clone(&session) as _;
-        runtime.call(&options.tool.component.program, call, verbs, log).await
+        runtime
+            .call(&options.tool.component.program, call, verbs, log)
+            .await
     })
 }
 
@@ -166,7 +176,7 @@ impl Detached {
                     grace.as_mut().reset(Instant::now() + self.times.grace);
                 }
                 () = &mut grace, if cancelled => {
-                    tracing::info!(tool = &*session.options.tool.name, "dropped a cancelled run after its grace");
+                    tracing::info!(tool = &*session.options.tool.name, "dropped a run that went on after its call was over");
                     break;
                 }
                 () = &mut expiry, if !cancelled => {

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 pub(super) enum Told {
     /// Tell it.
     Now,
-    /// Not now: keep it until then, and tell the last one kept.
+    /// Not now: keep it, and tell the last one kept at that time.
     At(Instant),
+    /// Not now: keep it; somebody will tell the last one kept.
+    Later,
     /// Not at all.
     Never,
 }
@@ -41,10 +43,17 @@ impl ProgressGate {
             return Told::Never;
         }
         let (start, count) = self.window.unwrap_or((now, 0));
-        let (start, count) =
-            if now - start >= Duration::from_secs(1) { (now, 0) } else { (start, count) };
+        let (start, count) = if now - start >= Duration::from_secs(1) {
+            (now, 0)
+        } else {
+            (start, count)
+        };
         self.window = Some((start, count + 1));
-        if count < PROGRESS_PER_SECOND { Told::Now } else { Told::Never }
+        if count < PROGRESS_PER_SECOND {
+            Told::Now
+        } else {
+            Told::Never
+        }
     }
 
     /// A report of a task. Of those that come too soon, only the first asks for a later time; the
@@ -56,7 +65,7 @@ impl ProgressGate {
         match self.told {
             Some(told) if now < told + STATUS_MESSAGE_INTERVAL => {
                 if std::mem::replace(&mut self.scheduled, true) {
-                    Told::Never
+                    Told::Later
                 } else {
                     Told::At(told + STATUS_MESSAGE_INTERVAL)
                 }
@@ -103,9 +112,14 @@ mod tests {
     fn a_flood_is_thinned_out() {
         let mut gate = ProgressGate::default();
         let now = Instant::now();
-        let told = (0..1_000).filter(|&i| gate.inline(f64::from(i), now) == Told::Now).count();
+        let told = (0..1_000)
+            .filter(|&i| gate.inline(f64::from(i), now) == Told::Now)
+            .count();
         assert_eq!(told, PROGRESS_PER_SECOND as usize);
-        assert_eq!(gate.inline(2_000.0, now + Duration::from_secs(1)), Told::Now);
+        assert_eq!(
+            gate.inline(2_000.0, now + Duration::from_secs(1)),
+            Told::Now
+        );
     }
 
     #[test]
@@ -114,7 +128,12 @@ mod tests {
         let now = Instant::now();
         assert_eq!(gate.task(1.0, now), Told::Now);
         assert_eq!(gate.task(2.0, now), Told::At(now + STATUS_MESSAGE_INTERVAL));
-        assert_eq!(gate.task(3.0, now), Told::Never);
+        assert_eq!(
+            gate.task(1.5, now),
+            Told::Never,
+            "what does not grow is not kept"
+        );
+        assert_eq!(gate.task(3.0, now), Told::Later);
         gate.flushed(now + STATUS_MESSAGE_INTERVAL);
         assert_eq!(gate.task(4.0, now + STATUS_MESSAGE_INTERVAL * 2), Told::Now);
     }
@@ -122,6 +141,9 @@ mod tests {
     #[test]
     fn messages_are_cut_at_a_character() {
         assert_eq!(message(3.0, Some(5.0), None), "3/5");
-        assert_eq!(message(3.0, None, Some("é".repeat(5_000))).len(), STATUS_MESSAGE_BYTES);
+        assert_eq!(
+            message(3.0, None, Some("é".repeat(5_000))).len(),
+            STATUS_MESSAGE_BYTES
+        );
     }
 }

@@ -3,15 +3,15 @@
 //! Invariants: a call has one outcome, the first one; a call becomes a task at most once, and its
 //! client is answered only after the task is stored; once the call is final, verbs change nothing.
 
+use super::events::Events;
 use super::progress::{ProgressGate, Told, message};
 use crate::catalog::{TaskSupport, Tool};
-use crate::limits::{RECORDS_BYTES, STATUS_MESSAGE_BYTES};
+use crate::limits::{ATTEMPTS, RECORDS_BYTES, STATUS_MESSAGE_BYTES};
 use crate::protocol::{Answer, ClientFeatures, InputRequest, Level, RpcError, notification, raw};
 use crate::runtime::wit::task::{
     CallStatus, FinalError, InputError, RecordError, StartError, StartOptions, Started, Ttl,
 };
 use crate::runtime::{Returned, RunError, Verbs, features_to_wit};
-use crate::server::Events;
 use crate::store::StoreError;
 use crate::task::{
     Event, Job, Millis, Principal, Refusal, ReportError, Status, Task, TaskId, Tasks, now,
@@ -28,8 +28,6 @@ use tokio_util::sync::CancellationToken;
 
 /// The number of a task's first run. Runs are not repeated, so it is the only one.
 const FIRST_ATTEMPT: u32 = 1;
-/// Most runs a guest may ask for.
-const MOST_ATTEMPTS: u32 = 100;
 
 /// What the request is answered with.
 #[derive(Debug)]
@@ -163,9 +161,11 @@ impl Session {
         let attempt = FIRST_ATTEMPT;
         let event = match outcome {
             Ok(result) => Event::Complete { attempt, result },
-            Err(error) => {
-                Event::Fail { attempt, error: raw(&error), message: error.message.into_owned() }
-            }
+            Err(error) => Event::Fail {
+                attempt,
+                error: raw(&error),
+                message: error.message.into_owned(),
+            },
         };
         match self.report(id, event).await {
             Ok(()) => Ok(()),
@@ -175,6 +175,16 @@ impl Session {
                 Ok(())
             }
         }
+    }
+
+    /// Ends a call whose handler runs on: it has the grace of a cancelled one to clean up.
+    async fn finish_early(
+        &self,
+        outcome: Result<Box<RawValue>, RpcError>,
+    ) -> Result<(), FinalError> {
+        let finished = self.finish(outcome).await;
+        self.cancel.cancel();
+        finished
     }
 
     async fn report(&self, id: TaskId, event: Event) -> Result<(), ReportError> {
@@ -199,7 +209,11 @@ impl Session {
             Ok(_) => true,
             Err(error) => {
                 // The call goes on inline; its client still waits.
-                tracing::warn!(tool = &*self.options.tool.name, ?error, "could not detach a call");
+                tracing::warn!(
+                    tool = &*self.options.tool.name,
+                    ?error,
+                    "could not detach a call"
+                );
                 false
             }
         }
@@ -218,8 +232,9 @@ impl Session {
             return Err(StartError::NotAllowed);
         }
         let options = Checked::new(options).map_err(StartError::InvalidOption)?;
-        let Some(tasks) =
-            self.tasks().filter(|_| self.options.features.contains(ClientFeatures::TASKS))
+        let Some(tasks) = self
+            .tasks()
+            .filter(|_| self.options.features.contains(ClientFeatures::TASKS))
         else {
             return Ok(Started::Inline);
         };
@@ -244,20 +259,24 @@ impl Session {
             inputs: Default::default(),
             outcome: None,
         };
-        let job = Job { arguments: self.options.arguments.clone() };
-        let id = tasks.create(task.clone(), job, self.cancel.clone()).await.map_err(|error| {
-            match error {
+        let job = Job {
+            arguments: self.options.arguments.clone(),
+        };
+        let id = tasks
+            .create(task.clone(), job, self.cancel.clone())
+            .await
+            .map_err(|error| match error {
                 StoreError::LimitReached => StartError::LimitReached,
                 error => StartError::StoreFailed(error.to_string()),
-            }
-        })?;
+            })?;
         let reply = {
             let mut state = self.state.lock();
             state.phase = Phase::Task(id);
             state.deadline = task.deadline();
             state.reply.take()
         };
-        let answered = reply.is_some_and(|reply| reply.send(Reply::Task(id, Box::new(task))).is_ok());
+        let answered =
+            reply.is_some_and(|reply| reply.send(Reply::Task(id, Box::new(task))).is_ok());
         if !answered {
             // The client closed its stream and will never learn the id.
             if let Err(error) = tasks.cancel(&self.options.owner, id).await {
@@ -275,15 +294,23 @@ impl Session {
             state.kept_message.take()
         };
         if let Some(message) = kept {
-            self.report_progress(id, message).await;
+            // A task that is final by now keeps the message it ended with.
+            let _ = self.report_progress(id, message).await;
         }
     }
 
-    async fn report_progress(&self, id: TaskId, message: String) {
-        let event = Event::Progress { attempt: FIRST_ATTEMPT, message };
+    async fn report_progress(&self, id: TaskId, message: String) -> Result<(), FinalError> {
+        let event = Event::Progress {
+            attempt: FIRST_ATTEMPT,
+            message,
+        };
         match self.report(id, event).await {
-            Ok(()) | Err(ReportError::Refused(_)) => {}
-            Err(ReportError::Store(error)) => tracing::warn!(%error, "progress was not stored"),
+            Ok(()) => Ok(()),
+            Err(ReportError::Refused(_)) => Err(FinalError::Final),
+            Err(ReportError::Store(error)) => {
+                tracing::warn!(%error, "progress was not stored");
+                Ok(())
+            }
         }
     }
 
@@ -291,17 +318,25 @@ impl Session {
         self.cancel.is_cancelled() || matches!(self.state.lock().phase, Phase::Over(_))
     }
 
-    async fn answers(&self, id: TaskId, keys: &[String]) -> Result<Vec<(String, Value)>, InputError> {
-        let Some(tasks) = self.tasks() else { return Err(InputError::Unavailable) };
+    async fn answers(
+        &self,
+        id: TaskId,
+        keys: &[String],
+    ) -> Result<Vec<(String, Value)>, InputError> {
+        let Some(tasks) = self.tasks() else {
+            return Err(InputError::Unavailable);
+        };
         loop {
-            let task = tasks.peek(id).await.map_err(|error| InputError::StoreFailed(error.to_string()))?;
+            let task = tasks
+                .peek(id)
+                .await
+                .map_err(|error| InputError::StoreFailed(error.to_string()))?;
             let Some(mut task) = task.filter(|task| !task.status.is_final()) else {
                 return Err(InputError::Final);
             };
             if task.inputs.open.is_empty() {
-                let take = |key: &String| {
-                    Some((key.clone(), task.inputs.answered.shift_remove(key)?))
-                };
+                let take =
+                    |key: &String| Some((key.clone(), task.inputs.answered.shift_remove(key)?));
                 return Ok(keys.iter().filter_map(take).collect());
             }
             tokio::select! {
@@ -328,13 +363,18 @@ impl Verbs for Session {
             return Err(FinalError::Final);
         }
         let Some(id) = self.task() else {
-            let Some(token) = &self.options.progress_token else { return Ok(()) };
+            let Some(token) = &self.options.progress_token else {
+                return Ok(());
+            };
             if self.state.lock().progress.inline(progress, Instant::now()) == Told::Now {
-                let mut params = serde_json::json!({ "progressToken": token, "progress": progress });
+                let mut params =
+                    serde_json::json!({ "progressToken": token, "progress": progress });
                 let total = total.filter(|total| total.is_finite());
                 total.map(|total| params["total"] = total.into());
                 text.map(|text| params["message"] = text.into());
-                self.options.events.offer(notification("notifications/progress", params));
+                self.options
+                    .events
+                    .offer(notification("notifications/progress", params));
             }
             return Ok(());
         };
@@ -342,14 +382,14 @@ impl Verbs for Session {
         let told = {
             let mut state = self.state.lock();
             let told = state.progress.task(progress, Instant::now());
-            if told != Told::Now {
+            if matches!(told, Told::At(_) | Told::Later) {
                 state.kept_message = Some(text.clone());
             }
             told
         };
         match told {
-            Told::Now => self.report_progress(id, text).await,
-            Told::Never => {}
+            Told::Now => return self.report_progress(id, text).await,
+            Told::Never | Told::Later => {}
             Told::At(time) => {
                 if let Some(session) = self.this.upgrade() {
                     tokio::spawn(async move {
@@ -391,14 +431,14 @@ impl Verbs for Session {
         if self.is_over() {
             return Err(FinalError::Final);
         }
-        self.finish(self.options.tool.seal(answer)).await
+        self.finish_early(self.options.tool.seal(answer)).await
     }
 
     async fn fail(&self, error: RpcError) -> Result<(), FinalError> {
         if self.is_over() {
             return Err(FinalError::Final);
         }
-        self.finish(Err(error)).await
+        self.finish_early(Err(error)).await
     }
 
     async fn cancellation(&self) {
@@ -412,12 +452,17 @@ impl Verbs for Session {
         if self.is_over() {
             return Err(InputError::Final);
         }
-        let needed: ClientFeatures = requests.iter().map(|(_, request)| request.features()).collect();
+        let needed: ClientFeatures = requests
+            .iter()
+            .map(|(_, request)| request.features())
+            .collect();
         let missing = needed - self.options.features;
         if !missing.is_empty() {
             return Err(InputError::MissingFeatures(features_to_wit(missing)));
         }
-        let Some(id) = self.task() else { return Err(InputError::Unavailable) };
+        let Some(id) = self.task() else {
+            return Err(InputError::Unavailable);
+        };
         let keys: Vec<String> = requests.iter().map(|(key, _)| key.clone()).collect();
         let requests = requests
             .into_iter()
@@ -426,7 +471,10 @@ impl Verbs for Session {
                 Err(reason) => Err(InputError::Invalid(format!("request {key:?}: {reason}"))),
             })
             .collect::<Result<_, _>>()?;
-        let ask = Event::AskInput { attempt: FIRST_ATTEMPT, requests };
+        let ask = Event::AskInput {
+            attempt: FIRST_ATTEMPT,
+            requests,
+        };
         self.report(id, ask).await.map_err(|error| match error {
             ReportError::Refused(Refusal::DuplicateKeys(keys)) => InputError::DuplicateKeys(keys),
             ReportError::Refused(Refusal::InputLimit(limit)) => InputError::Invalid(limit),
@@ -469,7 +517,9 @@ impl Verbs for Session {
         let params = serde_json::json!({
             "level": level, "logger": &*self.options.tool.name, "data": data,
         });
-        self.options.events.offer(notification("notifications/message", params));
+        self.options
+            .events
+            .offer(notification("notifications/message", params));
     }
 }
 
@@ -490,14 +540,26 @@ impl Checked {
         if matches!(options.ttl, Ttl::Millis(millis) if millis > LARGEST) {
             return Err(format!("ttl: must be at most {LARGEST} ms"));
         }
-        if options.poll_interval_ms.is_some_and(|millis| !(1..=LARGEST).contains(&millis)) {
+        if options
+            .poll_interval_ms
+            .is_some_and(|millis| !(1..=LARGEST).contains(&millis))
+        {
             return Err(format!("poll-interval-ms: must be 1 to {LARGEST}"));
         }
-        if options.status_message.as_ref().is_some_and(|text| text.len() > STATUS_MESSAGE_BYTES) {
-            return Err(format!("status-message: must have at most {STATUS_MESSAGE_BYTES} bytes"));
+        if options
+            .status_message
+            .as_ref()
+            .is_some_and(|text| text.len() > STATUS_MESSAGE_BYTES)
+        {
+            return Err(format!(
+                "status-message: must have at most {STATUS_MESSAGE_BYTES} bytes"
+            ));
         }
-        if options.max_attempts.is_some_and(|most| !(1..=MOST_ATTEMPTS).contains(&most)) {
-            return Err(format!("max-attempts: must be 1 to {MOST_ATTEMPTS}"));
+        if options
+            .max_attempts
+            .is_some_and(|most| !(1..=ATTEMPTS).contains(&most))
+        {
+            return Err(format!("max-attempts: must be 1 to {ATTEMPTS}"));
         }
         Ok(Self {
             ttl: options.ttl,

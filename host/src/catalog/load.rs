@@ -22,7 +22,7 @@ pub struct Refused {
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
     /// A path that cannot be read.
-    #[error("{path}: {source}; give a .wasm file or a folder of them")]
+    #[error("cannot read {path}; give a .wasm file or a folder of them")]
     Path {
         /// What the operator typed.
         path: PathBuf,
@@ -73,38 +73,62 @@ impl Catalog {
     ) -> Result<(), String> {
         let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
         if size > COMPONENT_BYTES {
-            return Err(format!("the file has {size} bytes; the limit is {COMPONENT_BYTES}"));
+            return Err(format!(
+                "the file has {size} bytes; the limit is {COMPONENT_BYTES}"
+            ));
         }
         let bytes = fs::read(path).map_err(|error| error.to_string())?;
         let program = runtime.load(&bytes).map_err(|error| error.to_string())?;
         let name = path.display().to_string();
-        let listed = runtime.list_tools(&program, &name).await.map_err(|error| error.to_string())?;
+        let listed = runtime
+            .list_tools(&program, &name)
+            .await
+            .map_err(|error| error.to_string())?;
         if listed.is_empty() {
             return Err("it offers no tool".to_owned());
         }
         if listed.len() > TOOLS_PER_COMPONENT {
-            return Err(format!("it offers {} tools; the limit is {TOOLS_PER_COMPONENT}", listed.len()));
+            return Err(format!(
+                "it offers {} tools; the limit is {TOOLS_PER_COMPONENT}",
+                listed.len()
+            ));
         }
-        let digest = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        let component = Arc::new(Component { path: path.to_owned(), digest, program });
+        let digest = Sha256::digest(&bytes)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let component = Arc::new(Component {
+            path: path.to_owned(),
+            digest,
+            program,
+        });
         let mut tools = Vec::with_capacity(listed.len());
         for tool in listed {
             let name: String = tool.name.chars().take(128).collect();
-            let tool = Tool::new(tool, Arc::clone(&component), &settings.tasks, &settings.sandbox)
-                .map_err(|reason| format!("tool {name:?}: {reason}"))?;
+            let tool = Tool::new(
+                tool,
+                Arc::clone(&component),
+                &settings.tasks,
+                &settings.sandbox,
+            )
+            .map_err(|reason| format!("tool {name:?}: {reason}"))?;
             if let Some(other) = self.tool(&tool.name) {
                 return Err(format!(
                     "tool {name:?} is served by {} already",
                     other.component.path.display()
                 ));
             }
-            if tools.iter().any(|other: &Arc<Tool>| other.name == tool.name) {
+            if tools
+                .iter()
+                .any(|other: &Arc<Tool>| other.name == tool.name)
+            {
                 return Err(format!("it offers the tool {name:?} twice"));
             }
             tools.push(Arc::new(tool));
         }
         self.components += 1;
-        self.tools.extend(tools.into_iter().map(|tool| (Arc::clone(&tool.name), tool)));
+        self.tools
+            .extend(tools.into_iter().map(|tool| (Arc::clone(&tool.name), tool)));
         Ok(())
     }
 }
@@ -113,13 +137,20 @@ impl Catalog {
 fn component_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CatalogError> {
     let mut files = Vec::new();
     for path in paths {
-        let failed = |source| CatalogError::Path { path: path.clone(), source };
+        let failed = |source| CatalogError::Path {
+            path: path.clone(),
+            source,
+        };
         if fs::metadata(path).map_err(failed)?.is_dir() {
             let entries = fs::read_dir(path).map_err(failed)?;
             let mut found = Vec::new();
             for entry in entries {
                 let file = entry.map_err(failed)?.path();
-                if file.extension().is_some_and(|extension| extension == "wasm") && file.is_file() {
+                if file
+                    .extension()
+                    .is_some_and(|extension| extension == "wasm")
+                    && file.is_file()
+                {
                     found.push(file);
                 }
             }

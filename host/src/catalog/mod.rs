@@ -72,8 +72,17 @@ impl Catalog {
                 self.tools.get_index_of(std::str::from_utf8(&name).ok()?)?
             }
         };
-        let tools = self.tools.values().skip(start).take(size).map(|tool| &**tool).collect();
-        let next = self.tools.get_index(start + size).map(|(name, _)| URL_SAFE_NO_PAD.encode(&**name));
+        let tools = self
+            .tools
+            .values()
+            .skip(start)
+            .take(size)
+            .map(|tool| &**tool)
+            .collect();
+        let next = self
+            .tools
+            .get_index(start + size)
+            .map(|(name, _)| URL_SAFE_NO_PAD.encode(&**name));
         Some(Page { tools, next })
     }
 }

@@ -1,6 +1,6 @@
 //! A tool that can be called: its description, its schemas, its program.
 
-use crate::limits::{TaskLimits, SandboxLimits};
+use crate::limits::{SandboxLimits, TaskLimits};
 use crate::protocol::{
     Answer, Content, HeaderParam, RpcError, Schema, header_params, parse_guest_json, raw,
 };
@@ -70,16 +70,23 @@ impl Tool {
         if input_value.get("type") != Some(&json!("object")) {
             return Err("input-schema: the root needs \"type\": \"object\"".to_owned());
         }
-        let input = Schema::compile(&input_value).map_err(|error| format!("input-schema: {error}"))?;
-        let header_params = header_params(&input_value).map_err(|error| format!("input-schema: {error}"))?;
-        let output_text =
-            tool.output_schema.map(|text| schema_text("output-schema", text)).transpose()?;
+        let input =
+            Schema::compile(&input_value).map_err(|error| format!("input-schema: {error}"))?;
+        let header_params =
+            header_params(&input_value).map_err(|error| format!("input-schema: {error}"))?;
+        let output_text = tool
+            .output_schema
+            .map(|text| schema_text("output-schema", text))
+            .transpose()?;
         let output = output_text
             .as_ref()
             .map(|text| Schema::compile(&value(text)))
             .transpose()
             .map_err(|error| format!("output-schema: {error}"))?;
-        let meta = tool.meta.map(|text| schema_text("meta", text)).transpose()?;
+        let meta = tool
+            .meta
+            .map(|text| schema_text("meta", text))
+            .transpose()?;
 
         let task_support = match tool.task_support {
             handler::TaskSupport::None => TaskSupport::None,
@@ -97,11 +104,14 @@ impl Tool {
         let mut definition = Map::new();
         let text = |text: String| Value::String(text);
         definition.insert("name".to_owned(), text(tool.name.clone()));
-        tool.title.map(|title| definition.insert("title".to_owned(), text(title)));
-        tool.description.map(|about| definition.insert("description".to_owned(), text(about)));
+        tool.title
+            .map(|title| definition.insert("title".to_owned(), text(title)));
+        tool.description
+            .map(|about| definition.insert("description".to_owned(), text(about)));
         definition.insert("inputSchema".to_owned(), input_value);
         output_text.map(|schema| definition.insert("outputSchema".to_owned(), value(&schema)));
-        tool.hints.map(|hints| definition.insert("annotations".to_owned(), annotations(hints)));
+        tool.hints
+            .map(|hints| definition.insert("annotations".to_owned(), annotations(hints)));
         meta.map(|meta| definition.insert("_meta".to_owned(), value(&meta)));
 
         Ok(Self {
@@ -137,12 +147,21 @@ impl Tool {
                 None => Err("there is no structured content".to_owned()),
             };
             fits.map_err(|reason| {
-                RpcError::internal(format!("The tool's result does not fit its output schema: {reason}"))
+                RpcError::internal(format!(
+                    "The tool's result does not fit its output schema: {reason}"
+                ))
             })?;
         }
-        if let Some(structured) = answer.structured.as_deref().filter(|_| answer.content.is_empty()) {
+        if let Some(structured) = answer
+            .structured
+            .as_deref()
+            .filter(|_| answer.content.is_empty())
+        {
             let text = structured.get().to_owned();
-            answer.content.push(Content::Text { text, annotations: None });
+            answer.content.push(Content::Text {
+                text,
+                annotations: None,
+            });
         }
         let result = raw(&answer);
         if result.get().len() > self.result_bytes {
@@ -158,7 +177,9 @@ impl Tool {
 
 fn is_name(name: &str) -> bool {
     (1..=128).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 
 fn schema_text(member: &str, text: String) -> Result<Box<RawValue>, String> {
@@ -182,6 +203,8 @@ fn annotations(hints: handler::ToolHints) -> Value {
         ("idempotentHint", hints.idempotent),
         ("openWorldHint", hints.open_world),
     ];
-    let members = members.into_iter().filter_map(|(name, hint)| Some((name.to_owned(), hint?.into())));
+    let members = members
+        .into_iter()
+        .filter_map(|(name, hint)| Some((name.to_owned(), hint?.into())));
     Value::Object(members.collect())
 }

@@ -19,7 +19,10 @@ pub struct ServerInfo {
 
 impl ServerInfo {
     /// This build.
-    pub const THIS: Self = Self { name: "cofferdam", version: env!("CARGO_PKG_VERSION") };
+    pub const THIS: Self = Self {
+        name: "cofferdam",
+        version: env!("CARGO_PKG_VERSION"),
+    };
 }
 
 /// Bytes that are written as base64 text.
@@ -70,7 +73,11 @@ pub struct ResourceContents {
 
 /// One block.
 #[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
 #[allow(missing_docs, reason = "the names are MCP's")]
 pub enum Content {
     Text {
@@ -128,7 +135,10 @@ impl Answer {
     /// A tool error with one text block.
     pub fn tool_error(text: impl Into<String>) -> Self {
         Self {
-            content: vec![Content::Text { text: text.into(), annotations: None }],
+            content: vec![Content::Text {
+                text: text.into(),
+                annotations: None,
+            }],
             structured: None,
             is_error: true,
             meta: Map::new(),

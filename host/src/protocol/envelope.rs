@@ -42,8 +42,12 @@ impl<'a> Envelope<'a> {
         body: &'a [u8],
         depth: usize,
     ) -> Result<Message<'a>, (RpcError, Option<&'a RawValue>)> {
-        let parse_error =
-            |what: String| (RpcError::new(Code::Parse, format!("Parse error: {what}")), None);
+        let parse_error = |what: String| {
+            (
+                RpcError::new(Code::Parse, format!("Parse error: {what}")),
+                None,
+            )
+        };
         let json = std::str::from_utf8(body).map_err(|_| parse_error("not UTF-8".to_owned()))?;
         check_depth(body, depth).map_err(|error| parse_error(error.to_string()))?;
         let invalid = |what: &'static str| RpcError::new(Code::InvalidRequest, what);
@@ -51,11 +55,17 @@ impl<'a> Envelope<'a> {
         if !json.trim_start().starts_with('{') {
             serde_json::from_str::<&RawValue>(json)
                 .map_err(|error| parse_error(error.to_string()))?;
-            return Err((invalid("Expected one JSON-RPC object; batches are not supported"), None));
+            return Err((
+                invalid("Expected one JSON-RPC object; batches are not supported"),
+                None,
+            ));
         }
         let envelope: Self = serde_json::from_str(json).map_err(|error| {
             if error.is_data() {
-                (RpcError::new(Code::InvalidRequest, format!("Invalid request: {error}")), None)
+                (
+                    RpcError::new(Code::InvalidRequest, format!("Invalid request: {error}")),
+                    None,
+                )
             } else {
                 parse_error(error.to_string())
             }
@@ -70,16 +80,26 @@ impl<'a> Envelope<'a> {
             return Err((invalid("\"jsonrpc\" must be \"2.0\""), id));
         }
         let Some(method) = envelope.method else {
-            return Err((invalid("Expected a request or a notification: no method"), id));
+            return Err((
+                invalid("Expected a request or a notification: no method"),
+                id,
+            ));
         };
         let Some(method) = text(method) else {
             return Err((invalid("The method must be a string"), id));
         };
-        Ok(Message { id, method, params: envelope.params })
+        Ok(Message {
+            id,
+            method,
+            params: envelope.params,
+        })
     }
 }
 
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+/// Tells a null from an absent member.
+pub(crate) fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
@@ -87,7 +107,9 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 pub(crate) fn text(value: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-    serde_json::from_str::<Text<'_>>(value.get()).ok().map(|text| text.0)
+    serde_json::from_str::<Text<'_>>(value.get())
+        .ok()
+        .map(|text| text.0)
 }
 
 /// A string, or an integer without fraction or exponent (schema `RequestId`).
@@ -138,9 +160,21 @@ mod tests {
 
     #[test]
     fn the_id_is_kept_to_the_letter() {
-        for id in ["1796000000000", "-7", "\"a\\u0062\"", "123456789012345678901234567890"] {
+        for id in [
+            "1796000000000",
+            "-7",
+            "\"a\\u0062\"",
+            "123456789012345678901234567890",
+        ] {
             let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#);
-            assert_eq!(Envelope::read(body.as_bytes(), 64).unwrap().id.unwrap().get(), id);
+            assert_eq!(
+                Envelope::read(body.as_bytes(), 64)
+                    .unwrap()
+                    .id
+                    .unwrap()
+                    .get(),
+                id
+            );
         }
     }
 }

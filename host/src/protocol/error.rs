@@ -14,6 +14,8 @@ pub enum Code {
     Parse,
     /// The JSON is not one request or notification.
     InvalidRequest,
+    /// The client accepts no form that the answer could have.
+    NotAcceptable,
     /// Unknown method, or one this server does not offer.
     MethodNotFound,
     /// Required request metadata is missing or malformed.
@@ -39,6 +41,7 @@ impl Code {
         match self {
             Self::Parse => (-32700, 400),
             Self::InvalidRequest => (-32600, 400),
+            Self::NotAcceptable => (-32600, 406),
             Self::MethodNotFound => (-32601, 404),
             Self::InvalidMeta => (-32602, 400),
             Self::InvalidParams => (-32602, 200),
@@ -76,7 +79,11 @@ pub struct RpcError {
 impl RpcError {
     /// An error without data.
     pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), data: None }
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
     }
 
     /// `-32602`, in band.
@@ -140,7 +147,9 @@ mod tests {
 
     #[test]
     fn tools_cannot_use_reserved_codes() {
-        for reserved in [-32700, -32600, -32601, -32603, -32020, -32021, -32000, -32768] {
+        for reserved in [
+            -32700, -32600, -32601, -32603, -32020, -32021, -32000, -32768,
+        ] {
             assert_eq!(Code::from_tool(reserved), Code::Internal);
         }
         assert_eq!(Code::from_tool(-32602), Code::InvalidParams);

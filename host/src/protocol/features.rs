@@ -40,11 +40,22 @@ impl ClientFeatures {
         }
         if let Some(sampling) = object(capabilities.get("sampling")) {
             features |= Self::SAMPLING;
-            features.set(Self::SAMPLING_TOOLS, sampling.get("tools").is_some_and(Value::is_object));
+            features.set(
+                Self::SAMPLING_TOOLS,
+                sampling.get("tools").is_some_and(Value::is_object),
+            );
         }
-        features.set(Self::ROOTS, capabilities.get("roots").is_some_and(Value::is_object));
+        features.set(
+            Self::ROOTS,
+            capabilities.get("roots").is_some_and(Value::is_object),
+        );
         if let Some(extensions) = object(capabilities.get("extensions")) {
-            features.set(Self::TASKS, extensions.get(TASKS_EXTENSION).is_some_and(Value::is_object));
+            features.set(
+                Self::TASKS,
+                extensions
+                    .get(TASKS_EXTENSION)
+                    .is_some_and(Value::is_object),
+            );
         }
         features
     }
@@ -122,7 +133,10 @@ mod tests {
 
     #[test]
     fn an_elicitation_without_modes_means_forms() {
-        assert_eq!(read(&json!({ "elicitation": {} })), ClientFeatures::ELICITATION_FORM);
+        assert_eq!(
+            read(&json!({ "elicitation": {} })),
+            ClientFeatures::ELICITATION_FORM
+        );
         assert_eq!(
             read(&json!({ "elicitation": { "url": {} } })),
             ClientFeatures::ELICITATION_URL
@@ -131,9 +145,18 @@ mod tests {
 
     #[test]
     fn the_capability_of_an_earlier_revision_is_not_the_extension() {
-        assert_eq!(read(&json!({ "tasks": { "list": {} } })), ClientFeatures::empty());
-        assert_eq!(read(&json!({ "extensions": { TASKS_EXTENSION: true } })), ClientFeatures::empty());
-        assert_eq!(read(&json!({ "extensions": { TASKS_EXTENSION: {} } })), ClientFeatures::TASKS);
+        assert_eq!(
+            read(&json!({ "tasks": { "list": {} } })),
+            ClientFeatures::empty()
+        );
+        assert_eq!(
+            read(&json!({ "extensions": { TASKS_EXTENSION: true } })),
+            ClientFeatures::empty()
+        );
+        assert_eq!(
+            read(&json!({ "extensions": { TASKS_EXTENSION: {} } })),
+            ClientFeatures::TASKS
+        );
     }
 
     #[test]

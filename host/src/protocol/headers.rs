@@ -49,8 +49,12 @@ impl Headers<'_> {
         arguments: &Map<String, Value>,
     ) -> Result<(), RpcError> {
         for param in params {
-            let Some(argument) = param.find(arguments) else { continue };
-            let value = self.single(&param.header)?.ok_or_else(|| missing(&param.header))?;
+            let Some(argument) = param.find(arguments) else {
+                continue;
+            };
+            let value = self
+                .single(&param.header)?
+                .ok_or_else(|| missing(&param.header))?;
             let value = decode(value).ok_or_else(|| malformed(&param.header))?;
             if !same(&value, argument) {
                 return Err(differs(&param.header));
@@ -67,22 +71,34 @@ impl Headers<'_> {
         encoded: bool,
     ) -> Result<(), RpcError> {
         let Some(value) = self.single(header)? else {
-            return if required { Err(missing(header)) } else { Ok(()) };
+            return if required {
+                Err(missing(header))
+            } else {
+                Ok(())
+            };
         };
         let value = if encoded {
             decode(value).ok_or_else(|| malformed(header))?
         } else {
             Cow::Borrowed(value)
         };
-        if value == expected { Ok(()) } else { Err(differs(header)) }
+        if value == expected {
+            Ok(())
+        } else {
+            Err(differs(header))
+        }
     }
 
     /// The one value of a header, without the white space around it.
     fn single(&self, header: &str) -> Result<Option<&str>, RpcError> {
         let mut values = self.0.get_all(header).iter();
-        let Some(value) = values.next() else { return Ok(None) };
+        let Some(value) = values.next() else {
+            return Ok(None);
+        };
         if values.next().is_some() {
-            return Err(RpcError::header_mismatch(format!("Header {header} occurs twice")));
+            return Err(RpcError::header_mismatch(format!(
+                "Header {header} occurs twice"
+            )));
         }
         let value = value.to_str().map_err(|_| malformed(header))?;
         Ok(Some(value.trim_matches([' ', '\t'])))
@@ -104,8 +120,9 @@ fn differs(header: &str) -> RpcError {
 /// Undoes the base64 form `=?base64?…?=`; anything else is literal. `None` if what it wraps is not
 /// strict base64 of UTF-8.
 fn decode(value: &str) -> Option<Cow<'_, str>> {
-    let Some(encoded) =
-        value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="))
+    let Some(encoded) = value
+        .strip_prefix("=?base64?")
+        .and_then(|rest| rest.strip_suffix("?="))
     else {
         return Some(Cow::Borrowed(value));
     };
@@ -119,11 +136,20 @@ fn same(text: &str, argument: &Value) -> bool {
         Value::String(string) => string == text,
         Value::Bool(boolean) => text == if *boolean { "true" } else { "false" },
         Value::Number(number) => {
-            if number.as_i64().is_some_and(|number| text.parse() == Ok(number)) {
+            if number
+                .as_i64()
+                .is_some_and(|number| text.parse() == Ok(number))
+            {
                 return true;
             }
-            let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
-            plain && number.as_f64().zip(text.parse().ok()).is_some_and(|(a, b): (f64, f64)| a == b)
+            let plain = text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+            plain
+                && number
+                    .as_f64()
+                    .zip(text.parse().ok())
+                    .is_some_and(|(a, b): (f64, f64)| a == b)
         }
         _ => false,
     }
@@ -183,7 +209,9 @@ fn collect(
     path: Option<Vec<String>>,
     found: &mut Vec<HeaderParam>,
 ) -> Result<(), HeaderParamError> {
-    let Some(schema) = schema.as_object() else { return Ok(()) };
+    let Some(schema) = schema.as_object() else {
+        return Ok(());
+    };
     if let Some(annotation) = schema.get("x-mcp-header") {
         let path = path.clone().filter(|path| !path.is_empty());
         let path = path.ok_or_else(|| HeaderParamError::Unreachable(place.to_owned()))?;
@@ -194,7 +222,10 @@ fn collect(
             return Err(HeaderParamError::WrongType(place.to_owned()));
         }
         let header = format!("Mcp-Param-{token}");
-        if found.iter().any(|param| param.header.eq_ignore_ascii_case(&header)) {
+        if found
+            .iter()
+            .any(|param| param.header.eq_ignore_ascii_case(&header))
+        {
             return Err(HeaderParamError::Duplicate(token.to_owned()));
         }
         found.push(HeaderParam { header, path });
@@ -211,7 +242,10 @@ fn collect(
                     collect(property, &format!("{place}/{name}"), path, found)?;
                 }
             }
-            ("patternProperties" | "$defs" | "definitions" | "dependentSchemas", Value::Object(map)) => {
+            (
+                "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
+                Value::Object(map),
+            ) => {
                 for (name, value) in map {
                     collect(value, &format!("{place}/{name}"), None, found)?;
                 }
@@ -246,10 +280,20 @@ mod tests {
     fn the_base64_form_is_strict_and_all_else_is_literal() {
         assert_eq!(decode("plain").unwrap(), "plain");
         assert_eq!(decode("=?base64?SGVsbG8=?=").unwrap(), "Hello");
-        assert_eq!(decode("=?base64?SGVsbG8="), Some(Cow::Borrowed("=?base64?SGVsbG8=")));
+        assert_eq!(
+            decode("=?base64?SGVsbG8="),
+            Some(Cow::Borrowed("=?base64?SGVsbG8="))
+        );
         assert_eq!(decode("SGVsbG8=?=").unwrap(), "SGVsbG8=?=");
-        assert_eq!(decode("=?BASE64?SGVsbG8=?=").unwrap(), "=?BASE64?SGVsbG8=?=");
-        for bad in ["=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?/w==?="] {
+        assert_eq!(
+            decode("=?BASE64?SGVsbG8=?=").unwrap(),
+            "=?BASE64?SGVsbG8=?="
+        );
+        for bad in [
+            "=?base64?SGVsbG8?=",
+            "=?base64?SGVs!!!bG8=?=",
+            "=?base64?/w==?=",
+        ] {
             assert_eq!(decode(bad), None, "{bad}");
         }
     }
@@ -258,7 +302,13 @@ mod tests {
     fn arguments_compare_by_value() {
         assert!(same("42", &json!(42)) && same("42.0", &json!(42)) && same("true", &json!(true)));
         assert!(same("x", &json!("x")) && same("42", &json!("42")));
-        for (text, value) in [("43", json!(42)), ("inf", json!(42)), ("True", json!(true)), ("x", json!(null)), ("", json!(0))] {
+        for (text, value) in [
+            ("43", json!(42)),
+            ("inf", json!(42)),
+            ("True", json!(true)),
+            ("x", json!(null)),
+            ("", json!(0)),
+        ] {
             assert!(!same(text, &value), "{text}");
         }
         assert!(same("9007199254740993", &json!(9_007_199_254_740_993_i64)));
@@ -272,16 +322,31 @@ mod tests {
             "deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}}}});
         let params = header_params(&schema).unwrap();
         assert_eq!(params.len(), 2);
-        assert_eq!(params[1], HeaderParam { header: "Mcp-Param-N".into(), path: vec!["deep".into(), "n".into()] });
-        let at = |property: Value| header_params(&json!({"properties":{"p":property}})).unwrap_err();
-        assert!(matches!(at(json!({"type":"number","x-mcp-header":"N"})), HeaderParamError::WrongType(_)));
-        assert!(matches!(at(json!({"type":"string","x-mcp-header":"a b"})), HeaderParamError::NotAToken(_)));
+        assert_eq!(
+            params[1],
+            HeaderParam {
+                header: "Mcp-Param-N".into(),
+                path: vec!["deep".into(), "n".into()]
+            }
+        );
+        let at =
+            |property: Value| header_params(&json!({"properties":{"p":property}})).unwrap_err();
+        assert!(matches!(
+            at(json!({"type":"number","x-mcp-header":"N"})),
+            HeaderParamError::WrongType(_)
+        ));
+        assert!(matches!(
+            at(json!({"type":"string","x-mcp-header":"a b"})),
+            HeaderParamError::NotAToken(_)
+        ));
         assert!(matches!(
             at(json!({"type":"array","items":{"type":"string","x-mcp-header":"N"}})),
             HeaderParamError::Unreachable(_)
         ));
         assert!(matches!(
-            header_params(&json!({"properties":{"a":{"type":"string","x-mcp-header":"N"},"b":{"type":"string","x-mcp-header":"n"}}})),
+            header_params(
+                &json!({"properties":{"a":{"type":"string","x-mcp-header":"N"},"b":{"type":"string","x-mcp-header":"n"}}})
+            ),
             Err(HeaderParamError::Duplicate(_))
         ));
     }

@@ -47,7 +47,9 @@ impl InputRequest {
         match self {
             Self::Form { .. } => ClientFeatures::ELICITATION_FORM,
             Self::Url { .. } => ClientFeatures::ELICITATION_URL,
-            Self::Sampling(params) if params.contains_key("tools") || params.contains_key("toolChoice") => {
+            Self::Sampling(params)
+                if params.contains_key("tools") || params.contains_key("toolChoice") =>
+            {
                 ClientFeatures::SAMPLING | ClientFeatures::SAMPLING_TOOLS
             }
             Self::Sampling(_) => ClientFeatures::SAMPLING,
@@ -73,7 +75,9 @@ impl InputRequest {
                 }))
             }
             Self::Url { message, url } => {
-                let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+                let rest = url
+                    .strip_prefix("https://")
+                    .or_else(|| url.strip_prefix("http://"));
                 let fits = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'));
                 if !fits || url.contains(|c: char| c.is_whitespace() || c.is_control()) {
                     return bad("the url must be an absolute http or https URL");
@@ -88,7 +92,11 @@ impl InputRequest {
                 if params.get("messages").is_none_or(empty) {
                     return bad("sampling needs at least one message");
                 }
-                if params.get("maxTokens").and_then(Value::as_u64).is_none_or(|max| max == 0) {
+                if params
+                    .get("maxTokens")
+                    .and_then(Value::as_u64)
+                    .is_none_or(|max| max == 0)
+                {
                     return bad("max-tokens must be at least 1");
                 }
                 if params.get("tools").is_some_and(|tools| !tools.is_array()) {
@@ -110,7 +118,9 @@ impl InputRequest {
 /// annotations that MCP does not name at the top are left out.
 fn form_schema(schema: &Value) -> Result<Value, String> {
     Schema::compile(schema).map_err(|error| format!("the form's schema: {error}"))?;
-    let object = schema.as_object().ok_or("the form's schema must be a JSON object")?;
+    let object = schema
+        .as_object()
+        .ok_or("the form's schema must be a JSON object")?;
     if object.get("type") != Some(&json!("object")) {
         return Err("the form's schema needs \"type\": \"object\"".to_owned());
     }
@@ -130,37 +140,62 @@ fn form_schema(schema: &Value) -> Result<Value, String> {
     }
     if let Some(required) = object.get("required") {
         let names = required.as_array().ok_or("\"required\" must be an array")?;
-        let unknown = |name: &&Value| name.as_str().is_none_or(|name| !properties.contains_key(name));
+        let unknown = |name: &&Value| {
+            name.as_str()
+                .is_none_or(|name| !properties.contains_key(name))
+        };
         if let Some(name) = names.iter().find(unknown) {
             return Err(format!("\"required\" names {name}, which is no property"));
         }
     }
     let kept = ["$schema", "type", "properties", "required"];
-    let kept = kept.iter().filter_map(|&key| Some((key.to_owned(), object.get(key)?.clone())));
+    let kept = kept
+        .iter()
+        .filter_map(|&key| Some((key.to_owned(), object.get(key)?.clone())));
     Ok(Value::Object(kept.collect()))
 }
 
 fn property_fits(property: &Value) -> Result<(), String> {
     let object = property.as_object().ok_or("must be an object")?;
-    let kind = object.get("type").and_then(Value::as_str).ok_or("needs a \"type\"")?;
+    let kind = object
+        .get("type")
+        .and_then(Value::as_str)
+        .ok_or("needs a \"type\"")?;
     let allowed: &[&str] = match kind {
-        "string" => {
-            &["minLength", "maxLength", "pattern", "format", "default", "enum", "enumNames", "oneOf"]
-        }
+        "string" => &[
+            "minLength",
+            "maxLength",
+            "pattern",
+            "format",
+            "default",
+            "enum",
+            "enumNames",
+            "oneOf",
+        ],
         "number" | "integer" => &["minimum", "maximum", "default"],
         "boolean" => &["default"],
         "array" => &["items", "minItems", "maxItems", "default"],
-        other => return Err(format!("type {other:?} is not one of string, number, integer, boolean, array")),
+        other => {
+            return Err(format!(
+                "type {other:?} is not one of string, number, integer, boolean, array"
+            ));
+        }
     };
     for key in object.keys() {
-        if !["type", "title", "description"].contains(&key.as_str()) && !allowed.contains(&key.as_str()) {
+        if !["type", "title", "description"].contains(&key.as_str())
+            && !allowed.contains(&key.as_str())
+        {
             return Err(format!("{key:?} does not go with type {kind:?}"));
         }
     }
     if let Some(format) = object.get("format")
-        && !["email", "uri", "date", "date-time"].iter().any(|&known| format == known)
+        && !["email", "uri", "date", "date-time"]
+            .iter()
+            .any(|&known| format == known)
     {
-        return Err(format!("format {format} is not one of email, uri, date, date-time"));
+        return Err(format!(
+            "format {format} is not one of email, uri, date, date-time"
+        ));
     }
     if kind == "array" {
         let items = object.get("items").and_then(Value::as_object);
@@ -177,7 +212,9 @@ fn property_fits(property: &Value) -> Result<(), String> {
 /// What is malformed.
 pub fn check_answer(request: &Value, answer: &Value) -> Result<(), AnswerError> {
     let bad = |what: &str| Err(AnswerError(what.to_owned()));
-    let Some(object) = answer.as_object() else { return bad("must be an object") };
+    let Some(object) = answer.as_object() else {
+        return bad("must be an object");
+    };
     let params = &request["params"];
     match request["method"].as_str() {
         Some("elicitation/create") => match object.get("action").and_then(Value::as_str) {
@@ -196,7 +233,10 @@ pub fn check_answer(request: &Value, answer: &Value) -> Result<(), AnswerError> 
             if !fits {
                 return bad("\"content\" must be a content block or an array of them");
             }
-            if !matches!(object.get("role").and_then(Value::as_str), Some("user" | "assistant")) {
+            if !matches!(
+                object.get("role").and_then(Value::as_str),
+                Some("user" | "assistant")
+            ) {
                 return bad("\"role\" must be user or assistant");
             }
             if !object.get("model").is_some_and(Value::is_string) {
@@ -245,7 +285,11 @@ mod tests {
     use super::*;
 
     fn form(schema: Value) -> Result<Value, RequestError> {
-        InputRequest::Form { message: "?".to_owned(), schema }.to_wire()
+        InputRequest::Form {
+            message: "?".to_owned(),
+            schema,
+        }
+        .to_wire()
     }
 
     #[test]
@@ -274,9 +318,22 @@ mod tests {
 
     #[test]
     fn urls_are_absolute_http() {
-        let url = |url: &str| InputRequest::Url { message: "m".into(), url: url.into() }.to_wire().is_ok();
+        let url = |url: &str| {
+            InputRequest::Url {
+                message: "m".into(),
+                url: url.into(),
+            }
+            .to_wire()
+            .is_ok()
+        };
         assert!(url("https://a.example/x?y=1") && url("http://localhost:1"));
-        assert!(!url("ftp://a") && !url("https://") && !url("//a") && !url("https:///x") && !url("https://a b"));
+        assert!(
+            !url("ftp://a")
+                && !url("https://")
+                && !url("//a")
+                && !url("https:///x")
+                && !url("https://a b")
+        );
     }
 
     #[test]
@@ -301,10 +358,25 @@ mod tests {
         assert!(check_answer(&roots, &json!({"roots":[{"uri":"file:///a","name":"a"}]})).is_ok());
         assert!(check_answer(&roots, &json!({"roots":[{"name":"a"}]})).is_err());
         let mut params = Map::new();
-        params.insert("messages".into(), json!([{"role":"user","content":{"type":"text","text":"hi"}}]));
+        params.insert(
+            "messages".into(),
+            json!([{"role":"user","content":{"type":"text","text":"hi"}}]),
+        );
         params.insert("maxTokens".into(), json!(10));
         let sampling = InputRequest::Sampling(params).to_wire().unwrap();
-        assert!(check_answer(&sampling, &json!({"role":"assistant","model":"m","content":{"type":"text","text":"x"}})).is_ok());
-        assert!(check_answer(&sampling, &json!({"role":"assistant","content":{"type":"text","text":"x"}})).is_err());
+        assert!(
+            check_answer(
+                &sampling,
+                &json!({"role":"assistant","model":"m","content":{"type":"text","text":"x"}})
+            )
+            .is_ok()
+        );
+        assert!(
+            check_answer(
+                &sampling,
+                &json!({"role":"assistant","content":{"type":"text","text":"x"}})
+            )
+            .is_err()
+        );
     }
 }

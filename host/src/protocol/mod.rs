@@ -15,7 +15,9 @@ mod request;
 mod schema;
 mod wire;
 
-pub use content::{Annotations, Answer, Blob, Content, ResourceContents, Role, SERVER_INFO_KEY, ServerInfo};
+pub use content::{
+    Annotations, Answer, Blob, Content, ResourceContents, Role, SERVER_INFO_KEY, ServerInfo,
+};
 pub(crate) use envelope::text;
 pub use envelope::{Envelope, Message};
 pub use error::{Code, RpcError};
@@ -24,7 +26,7 @@ pub use headers::{HeaderParam, HeaderParamError, Headers, header_params};
 pub use input::{AnswerError, InputRequest, RequestError, check_answer};
 pub use json::{JsonError, check_depth, is_object, parse_guest_json, raw};
 pub use level::Level;
-pub use request::{Method, Meta, Params, Request};
+pub use request::{Meta, Method, Params, Request};
 pub use schema::{Schema, SchemaError};
 pub use wire::{failure, notification, success};
 

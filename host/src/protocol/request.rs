@@ -3,7 +3,7 @@
 //! Invariant: a [`Request`] has passed, in this order, the checks of its metadata, of the headers
 //! that repeat it, and of the protocol version. Everything borrows from the body.
 
-use super::envelope::{Message, is_id, text};
+use super::envelope::{Message, is_id, present, text};
 use super::error::{Code, RpcError};
 use super::features::ClientFeatures;
 use super::headers::Headers;
@@ -61,9 +61,9 @@ pub struct Params<'a> {
     pub name: Option<&'a RawValue>,
     #[serde(borrow)]
     pub uri: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     pub arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     pub cursor: Option<&'a RawValue>,
     #[serde(borrow)]
     pub task_id: Option<&'a RawValue>,
@@ -132,7 +132,12 @@ impl<'a> Request<'a> {
         if version != PROTOCOL_VERSION {
             return Err(RpcError::unsupported_version(&version));
         }
-        Ok(Self { id, method: Method::from_name(&message.method), params, meta })
+        Ok(Self {
+            id,
+            method: Method::from_name(&message.method),
+            params,
+            meta,
+        })
     }
 }
 
@@ -144,9 +149,19 @@ struct RawMeta<'a> {
     capabilities: Option<Value>,
     #[serde(rename = "io.modelcontextprotocol/clientInfo")]
     client: Option<Value>,
-    #[serde(borrow, rename = "io.modelcontextprotocol/logLevel")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "present",
+        rename = "io.modelcontextprotocol/logLevel"
+    )]
     log_level: Option<&'a RawValue>,
-    #[serde(borrow, rename = "progressToken")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "present",
+        rename = "progressToken"
+    )]
     progress_token: Option<&'a RawValue>,
 }
 
@@ -161,17 +176,30 @@ fn read_meta(meta: Option<&RawValue>) -> Result<(Cow<'_, str>, Meta<'_>), RpcErr
     let version = meta
         .version
         .ok_or_else(|| bad("missing _meta[\"io.modelcontextprotocol/protocolVersion\"]"))?;
-    let version = text(version)
-        .ok_or_else(|| bad("_meta[\"io.modelcontextprotocol/protocolVersion\"] must be a string"))?;
+    let version = text(version).ok_or_else(|| {
+        bad("_meta[\"io.modelcontextprotocol/protocolVersion\"] must be a string")
+    })?;
     let capabilities = match &meta.capabilities {
         Some(Value::Object(capabilities)) => capabilities,
         Some(_) => {
-            return Err(bad("_meta[\"io.modelcontextprotocol/clientCapabilities\"] must be an object"));
+            return Err(bad(
+                "_meta[\"io.modelcontextprotocol/clientCapabilities\"] must be an object",
+            ));
         }
-        None => return Err(bad("missing _meta[\"io.modelcontextprotocol/clientCapabilities\"]")),
+        None => {
+            return Err(bad(
+                "missing _meta[\"io.modelcontextprotocol/clientCapabilities\"]",
+            ));
+        }
     };
-    if meta.client.as_ref().is_some_and(|client| !is_implementation(client.as_object())) {
-        return Err(bad("_meta[\"io.modelcontextprotocol/clientInfo\"] needs a name and a version"));
+    if meta
+        .client
+        .as_ref()
+        .is_some_and(|client| !is_implementation(client.as_object()))
+    {
+        return Err(bad(
+            "_meta[\"io.modelcontextprotocol/clientInfo\"] needs a name and a version",
+        ));
     }
     let log_level = meta
         .log_level
@@ -182,7 +210,14 @@ fn read_meta(meta: Option<&RawValue>) -> Result<(Cow<'_, str>, Meta<'_>), RpcErr
         return Err(bad("_meta.progressToken must be a string or an integer"));
     }
     let features = ClientFeatures::from_capabilities(capabilities);
-    Ok((version, Meta { features, log_level, progress_token: meta.progress_token }))
+    Ok((
+        version,
+        Meta {
+            features,
+            log_level,
+            progress_token: meta.progress_token,
+        },
+    ))
 }
 
 fn is_implementation(client: Option<&Map<String, Value>>) -> bool {

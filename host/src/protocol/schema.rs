@@ -65,7 +65,11 @@ impl Schema {
             let place = error.instance_path().to_string();
             let text = error.to_string();
             let text = &text[..text.floor_char_boundary(REASON_BYTES)];
-            if place.is_empty() { text.to_owned() } else { format!("{place}: {text}") }
+            if place.is_empty() {
+                text.to_owned()
+            } else {
+                format!("{place}: {text}")
+            }
         });
         Err(reasons.collect::<Vec<_>>().join("; "))
     }
@@ -78,8 +82,15 @@ mod tests {
 
     #[test]
     fn nothing_is_fetched() {
-        for reference in ["https://a.example/schema.json", "file:///etc/hostname", "other.json"] {
-            assert!(Schema::compile(&json!({ "$ref": reference })).is_err(), "{reference}");
+        for reference in [
+            "https://a.example/schema.json",
+            "file:///etc/hostname",
+            "other.json",
+        ] {
+            assert!(
+                Schema::compile(&json!({ "$ref": reference })).is_err(),
+                "{reference}"
+            );
         }
         assert!(Schema::compile(&json!({ "$defs": { "a": {} }, "$ref": "#/$defs/a" })).is_ok());
     }
@@ -88,7 +99,10 @@ mod tests {
     fn other_dialects_are_refused_not_ignored() {
         assert!(Schema::compile(&json!({ "$schema": DIALECT })).is_ok());
         let draft7 = json!({ "$schema": "http://json-schema.org/draft-07/schema#" });
-        assert!(matches!(Schema::compile(&draft7), Err(SchemaError::Dialect(_))));
+        assert!(matches!(
+            Schema::compile(&draft7),
+            Err(SchemaError::Dialect(_))
+        ));
     }
 
     #[test]
@@ -96,7 +110,10 @@ mod tests {
         let schema = Schema::compile(&json!({ "pattern": "^(a+)+$" })).unwrap();
         let text = format!("{}b", "a".repeat(50_000));
         assert!(schema.check(&json!(text)).is_err());
-        assert!(Schema::compile(&json!({ "pattern": "(?=a)b" })).is_err(), "needs backtracking");
+        assert!(
+            Schema::compile(&json!({ "pattern": "(?=a)b" })).is_err(),
+            "needs backtracking"
+        );
     }
 
     #[test]
@@ -113,8 +130,15 @@ mod tests {
 
     #[test]
     fn reasons_name_the_place_and_are_short() {
-        let schema = Schema::compile(&json!({ "properties": { "a": { "type": "integer" } } })).unwrap();
-        let reason = schema.check(&json!({ "a": "x".repeat(100_000) })).unwrap_err();
-        assert!(reason.starts_with("/a: ") && reason.len() < 2_000, "{}", reason.len());
+        let schema =
+            Schema::compile(&json!({ "properties": { "a": { "type": "integer" } } })).unwrap();
+        let reason = schema
+            .check(&json!({ "a": "x".repeat(100_000) }))
+            .unwrap_err();
+        assert!(
+            reason.starts_with("/a: ") && reason.len() < 2_000,
+            "{}",
+            reason.len()
+        );
     }
 }

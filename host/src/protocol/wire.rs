@@ -29,18 +29,30 @@ struct Notification<'a, P> {
 
 /// A response with a result. The id is echoed as it came.
 pub fn success<R: Serialize>(id: &RawValue, result: R) -> Bytes {
-    bytes(&Success { jsonrpc: "2.0", id, result })
+    bytes(&Success {
+        jsonrpc: "2.0",
+        id,
+        result,
+    })
 }
 
 /// An error response. Without a readable id the member is left out.
 #[must_use]
 pub fn failure(id: Option<&RawValue>, error: &RpcError) -> Bytes {
-    bytes(&Failure { jsonrpc: "2.0", id, error })
+    bytes(&Failure {
+        jsonrpc: "2.0",
+        id,
+        error,
+    })
 }
 
 /// A notification.
 pub fn notification<P: Serialize>(method: &str, params: P) -> Bytes {
-    bytes(&Notification { jsonrpc: "2.0", method, params })
+    bytes(&Notification {
+        jsonrpc: "2.0",
+        method,
+        params,
+    })
 }
 
 fn bytes<T: Serialize>(message: &T) -> Bytes {

@@ -3,11 +3,11 @@
 //! Invariant: JSON text from a guest is parsed, and its depth bounded, on the way in; the error
 //! texts name the member that is wrong.
 
-use super::wit::types::{self, ClientFeatures as WitFeatures};
 use super::wit::task;
+use super::wit::types::{self, ClientFeatures as WitFeatures};
 use crate::protocol::{
-    Annotations, Answer, Blob, ClientFeatures, Code, Content, InputRequest, ResourceContents, Role, RpcError,
-    parse_guest_json,
+    Annotations, Answer, Blob, ClientFeatures, Code, Content, InputRequest, ResourceContents, Role,
+    RpcError, parse_guest_json,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,8 +15,14 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 const FEATURES: [(ClientFeatures, WitFeatures); 6] = [
-    (ClientFeatures::ELICITATION_FORM, WitFeatures::ELICITATION_FORM),
-    (ClientFeatures::ELICITATION_URL, WitFeatures::ELICITATION_URL),
+    (
+        ClientFeatures::ELICITATION_FORM,
+        WitFeatures::ELICITATION_FORM,
+    ),
+    (
+        ClientFeatures::ELICITATION_URL,
+        WitFeatures::ELICITATION_URL,
+    ),
     (ClientFeatures::SAMPLING, WitFeatures::SAMPLING),
     (ClientFeatures::SAMPLING_TOOLS, WitFeatures::SAMPLING_TOOLS),
     (ClientFeatures::ROOTS, WitFeatures::ROOTS),
@@ -38,7 +44,9 @@ pub fn features_to_wit(features: ClientFeatures) -> WitFeatures {
 /// Features from a guest.
 #[must_use]
 pub fn features_from_wit(wit: WitFeatures) -> ClientFeatures {
-    let pairs = FEATURES.into_iter().filter(|(_, theirs)| wit.contains(*theirs));
+    let pairs = FEATURES
+        .into_iter()
+        .filter(|(_, theirs)| wit.contains(*theirs));
     pairs.map(|(ours, _)| ours).collect()
 }
 
@@ -63,8 +71,15 @@ pub(crate) fn object_of(member: &str, text: Option<String>) -> Result<Map<String
 /// A tool's result.
 pub(super) fn answer(result: types::ToolResult) -> Result<Answer, String> {
     Ok(Answer {
-        content: result.content.into_iter().map(content).collect::<Result<_, _>>()?,
-        structured: result.structured.map(|text| json_of("structured", text)).transpose()?,
+        content: result
+            .content
+            .into_iter()
+            .map(content)
+            .collect::<Result<_, _>>()?,
+        structured: result
+            .structured
+            .map(|text| json_of("structured", text))
+            .transpose()?,
         is_error: result.is_error,
         meta: object_of("meta", result.meta)?,
     })
@@ -72,9 +87,10 @@ pub(super) fn answer(result: types::ToolResult) -> Result<Answer, String> {
 
 fn content(block: types::Content) -> Result<Content, String> {
     Ok(match block {
-        types::Content::Text(block) => {
-            Content::Text { text: block.text, annotations: annotations(block.annotations)? }
-        }
+        types::Content::Text(block) => Content::Text {
+            text: block.text,
+            annotations: annotations(block.annotations)?,
+        },
         types::Content::Image(block) => Content::Image {
             data: Blob(block.data),
             mime_type: block.mime_type,
@@ -114,7 +130,10 @@ fn content(block: types::Content) -> Result<Content, String> {
 
 fn annotations(hints: Option<types::Annotations>) -> Result<Option<Annotations>, String> {
     let Some(hints) = hints else { return Ok(None) };
-    if hints.priority.is_some_and(|priority| !(0.0..=1.0).contains(&priority)) {
+    if hints
+        .priority
+        .is_some_and(|priority| !(0.0..=1.0).contains(&priority))
+    {
         return Err("annotations: priority is not between 0 and 1".to_owned());
     }
     Ok(Some(Annotations {
@@ -157,8 +176,13 @@ pub(super) fn input_request(request: task::InputRequest) -> Result<InputRequest,
             message: form.message,
             schema: value_of("schema", form.schema)?,
         },
-        task::InputRequest::Url(url) => InputRequest::Url { message: url.message, url: url.url },
-        task::InputRequest::Sampling(sampling) => InputRequest::Sampling(sampling_params(sampling)?),
+        task::InputRequest::Url(url) => InputRequest::Url {
+            message: url.message,
+            url: url.url,
+        },
+        task::InputRequest::Sampling(sampling) => {
+            InputRequest::Sampling(sampling_params(sampling)?)
+        }
         task::InputRequest::Roots => InputRequest::Roots,
     })
 }
@@ -166,12 +190,22 @@ pub(super) fn input_request(request: task::InputRequest) -> Result<InputRequest,
 fn sampling_params(request: task::SamplingRequest) -> Result<Map<String, Value>, String> {
     let mut params = Map::new();
     let messages = request.messages.into_iter().map(|message| {
-        let mut blocks =
-            message.content.into_iter().map(sampling_block).collect::<Result<Vec<_>, _>>()?;
-        let content = if blocks.len() == 1 { blocks.remove(0) } else { Value::Array(blocks) };
+        let mut blocks = message
+            .content
+            .into_iter()
+            .map(sampling_block)
+            .collect::<Result<Vec<_>, _>>()?;
+        let content = if blocks.len() == 1 {
+            blocks.remove(0)
+        } else {
+            Value::Array(blocks)
+        };
         Ok(json!({ "role": role(message.role), "content": content }))
     });
-    params.insert("messages".to_owned(), Value::Array(messages.collect::<Result<_, String>>()?));
+    params.insert(
+        "messages".to_owned(),
+        Value::Array(messages.collect::<Result<_, String>>()?),
+    );
     params.insert("maxTokens".to_owned(), request.max_tokens.into());
     if let Some(prompt) = request.system_prompt {
         params.insert("systemPrompt".to_owned(), prompt.into());
@@ -197,9 +231,7 @@ fn sampling_params(request: task::SamplingRequest) -> Result<Map<String, Value>,
 }
 
 fn sampling_block(block: task::SamplingContent) -> Result<Value, String> {
-    let media = |kind: &str, data: Vec<u8>, mime: String| {
-        json!({ "type": kind, "data": STANDARD.encode(data), "mimeType": mime })
-    };
+    let media = |kind: &str, data: Vec<u8>, mime: String| json!({ "type": kind, "data": STANDARD.encode(data), "mimeType": mime });
     Ok(match block {
         task::SamplingContent::Text(text) => json!({ "type": "text", "text": text }),
         task::SamplingContent::Image((data, mime)) => media("image", data, mime),
@@ -217,9 +249,14 @@ pub(super) fn input_answer(answer: &Value) -> Result<task::InputAnswer, String> 
             "decline" => task::Action::Decline,
             _ => task::Action::Cancel,
         };
-        let content = answer.get("content").filter(|_| action == task::Action::Accept);
+        let content = answer
+            .get("content")
+            .filter(|_| action == task::Action::Accept);
         let content = content.map(Value::to_string);
-        return Ok(task::InputAnswer::Elicitation(task::ElicitationAnswer { action, content }));
+        return Ok(task::InputAnswer::Elicitation(task::ElicitationAnswer {
+            action,
+            content,
+        }));
     }
     if let Some(roots) = answer.get("roots").and_then(Value::as_array) {
         let roots = roots.iter().map(|root| task::Root {
@@ -229,11 +266,18 @@ pub(super) fn input_answer(answer: &Value) -> Result<task::InputAnswer, String> 
         return Ok(task::InputAnswer::Roots(roots.collect()));
     }
     let blocks = match &answer["content"] {
-        Value::Array(blocks) => blocks.iter().map(answered_block).collect::<Result<_, _>>()?,
+        Value::Array(blocks) => blocks
+            .iter()
+            .map(answered_block)
+            .collect::<Result<_, _>>()?,
         block => vec![answered_block(block)?],
     };
     Ok(task::InputAnswer::Sampling(task::SamplingAnswer {
-        role: if answer["role"] == "user" { types::Role::User } else { types::Role::Assistant },
+        role: if answer["role"] == "user" {
+            types::Role::User
+        } else {
+            types::Role::Assistant
+        },
         content: blocks,
         model: text("model"),
         stop_reason: answer["stopReason"].as_str().map(str::to_owned),
@@ -244,7 +288,9 @@ fn answered_block(block: &Value) -> Result<task::SamplingContent, String> {
     let mime = || block["mimeType"].as_str().unwrap_or_default().to_owned();
     let data = || {
         let data = block["data"].as_str().unwrap_or_default();
-        STANDARD.decode(data).map_err(|error| format!("sampled content: {error}"))
+        STANDARD
+            .decode(data)
+            .map_err(|error| format!("sampled content: {error}"))
     };
     Ok(match block["type"].as_str() {
         Some("text") => {

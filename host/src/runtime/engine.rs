@@ -21,8 +21,8 @@ use wasmtime::{
 pub enum EngineError {
     /// The pool does not fit into this process.
     #[error(
-        "cannot reserve {instances} instances of {memory} bytes: {source:#}. Lower \
-         sandbox.instances, or raise the limit on memory mappings (vm.max_map_count)"
+        "cannot reserve {instances} instances of {memory} bytes; lower sandbox.instances, or raise \
+         the limit on memory mappings (vm.max_map_count)"
     )]
     Pool {
         /// `sandbox.instances`.
@@ -81,13 +81,21 @@ impl Runtime {
             Ok(permit) => permit,
             Err(_) => {
                 let most = self.limits.instances as usize * limits::QUEUE_PER_INSTANCE;
-                let _place = Place::take(&self.waiting, most)
-                    .ok_or(RunError::Busy { instances: self.limits.instances, waiting: most })?;
-                self.permits.acquire().await.map_err(|_| RunError::Stopped)?
+                let _place = Place::take(&self.waiting, most).ok_or(RunError::Busy {
+                    instances: self.limits.instances,
+                    waiting: most,
+                })?;
+                self.permits
+                    .acquire()
+                    .await
+                    .map_err(|_| RunError::Stopped)?
             }
         };
         self.clock.enter();
-        Ok(Running { clock: &self.clock, _permit: permit })
+        Ok(Running {
+            clock: &self.clock,
+            _permit: permit,
+        })
     }
 }
 

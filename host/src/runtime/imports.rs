@@ -38,13 +38,22 @@ impl Guest {
             .allow_udp(false)
             .max_random_size(limits::RANDOM_BYTES)
             .build();
-        Self { wasi, resources, memory: MemoryLimiter::new(limits), verbs, log }
+        Self {
+            wasi,
+            resources,
+            memory: MemoryLimiter::new(limits),
+            verbs,
+            log,
+        }
     }
 }
 
 impl WasiView for Guest {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.resources }
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.resources,
+        }
     }
 }
 
@@ -83,7 +92,10 @@ impl task::Host for Guest {
         Ok(self.verbs.complete(answer).await)
     }
 
-    async fn fail(&mut self, error: types::RpcError) -> Result<std::result::Result<(), FinalError>> {
+    async fn fail(
+        &mut self,
+        error: types::RpcError,
+    ) -> Result<std::result::Result<(), FinalError>> {
         let error = convert::rpc_error(error).map_err(malformed)?;
         Ok(self.verbs.fail(error).await)
     }
@@ -109,8 +121,12 @@ impl task::Host for Guest {
             Ok(answers) => answers,
             Err(error) => return Ok(Err(error)),
         };
-        let answers = answers.into_iter().map(|(key, answer)| Ok((key, convert::input_answer(&answer)?)));
-        Ok(Ok(answers.collect::<std::result::Result<_, String>>().map_err(malformed)?))
+        let answers = answers
+            .into_iter()
+            .map(|(key, answer)| Ok((key, convert::input_answer(&answer)?)));
+        Ok(Ok(answers
+            .collect::<std::result::Result<_, String>>()
+            .map_err(malformed)?))
     }
 
     async fn record(
@@ -141,7 +157,10 @@ fn checked(
         return Err("no request was given".to_owned());
     }
     if requests.len() > limits::INPUTS_AT_ONCE {
-        return Err(format!("at most {} requests at once", limits::INPUTS_AT_ONCE));
+        return Err(format!(
+            "at most {} requests at once",
+            limits::INPUTS_AT_ONCE
+        ));
     }
     requests
         .into_iter()
@@ -149,9 +168,11 @@ fn checked(
             if key.is_empty() || key.len() > limits::KEY_BYTES {
                 return Err(format!("a key has 1 to {} bytes", limits::KEY_BYTES));
             }
-            let request =
-                convert::input_request(request).map_err(|reason| format!("request {key:?}: {reason}"))?;
-            request.to_wire().map_err(|reason| format!("request {key:?}: {reason}"))?;
+            let request = convert::input_request(request)
+                .map_err(|reason| format!("request {key:?}: {reason}"))?;
+            request
+                .to_wire()
+                .map_err(|reason| format!("request {key:?}: {reason}"))?;
             Ok((key, request))
         })
         .collect()
@@ -171,17 +192,25 @@ impl log::Host for Guest {
         };
         let message = cut(&message);
         // Fields that are no JSON, or too long to keep whole, are logged as the text they are.
-        let json = fields.clone().filter(|fields| fields.len() <= limits::LOG_LINE_BYTES);
+        let json = fields
+            .clone()
+            .filter(|fields| fields.len() <= limits::LOG_LINE_BYTES);
         let json = json.and_then(|fields| parse_guest_json(fields).ok());
-        if self.log.line(level, "log", message, fields.as_deref().unwrap_or_default()) {
-            self.verbs.log(level, message, json.as_deref().map(|json| json.get()));
+        if self
+            .log
+            .line(level, "log", message, fields.as_deref().unwrap_or_default())
+        {
+            self.verbs
+                .log(level, message, json.as_deref().map(|json| json.get()));
         }
         Ok(())
     }
 }
 
 fn malformed(reason: String) -> wasmtime::Error {
-    wasmtime::Error::msg(format!("the guest handed over something malformed: {reason}"))
+    wasmtime::Error::msg(format!(
+        "the guest handed over something malformed: {reason}"
+    ))
 }
 
 /// The verbs outside any call: while a component tells its tools.
@@ -189,7 +218,10 @@ pub(super) struct NoCall;
 
 #[async_trait]
 impl Verbs for NoCall {
-    async fn start_task(&self, _: task::StartOptions) -> std::result::Result<task::Started, StartError> {
+    async fn start_task(
+        &self,
+        _: task::StartOptions,
+    ) -> std::result::Result<task::Started, StartError> {
         Err(StartError::Final)
     }
 

@@ -39,14 +39,18 @@ impl<F: Future> Future for Metered<F> {
         let before = thread_nanos();
         self.meter.polled_since.store(before, Ordering::Relaxed);
         let result = self.future.as_mut().poll(context);
-        self.meter.spent.fetch_add(thread_nanos().saturating_sub(before), Ordering::Relaxed);
+        self.meter
+            .spent
+            .fetch_add(thread_nanos().saturating_sub(before), Ordering::Relaxed);
         result
     }
 }
 
 fn thread_nanos() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+    (time.tv_sec as u64)
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(time.tv_nsec as u64)
 }
 
 /// Bounds memories and tables, over all of an instance's together.
@@ -60,7 +64,11 @@ pub(super) struct MemoryLimiter {
 
 impl MemoryLimiter {
     pub(super) fn new(limits: &SandboxLimits) -> Self {
-        Self { left: limits.memory_bytes, table_elements: limits.table_elements, refused: false }
+        Self {
+            left: limits.memory_bytes,
+            table_elements: limits.table_elements,
+            refused: false,
+        }
     }
 }
 

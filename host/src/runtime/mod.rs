@@ -20,7 +20,12 @@ pub use verbs::Verbs;
 
 /// The guest contract of `wit/`, as Rust types.
 #[allow(missing_docs, reason = "documented in wit/")]
-#[allow(clippy::all, unreachable_pub, unused_qualifications, reason = "generated")]
+#[allow(
+    clippy::all,
+    unreachable_pub,
+    unused_qualifications,
+    reason = "generated"
+)]
 pub mod wit {
     wasmtime::component::bindgen!({
         path: "../wit",

@@ -34,7 +34,10 @@ impl GuestLog {
     /// A log under a tool's name.
     #[must_use]
     pub fn new(tool: Arc<str>) -> Self {
-        Self(Arc::new(Shared { tool, rate: Mutex::new(None) }))
+        Self(Arc::new(Shared {
+            tool,
+            rate: Mutex::new(None),
+        }))
     }
 
     /// Writes one line; false if the rate limit dropped it.
@@ -58,13 +61,21 @@ impl GuestLog {
     fn admit(&self) -> bool {
         let now = Instant::now();
         let mut rate = self.0.rate.lock();
-        let rate = rate.get_or_insert(Rate { second: now, lines: 0, dropped: 0 });
+        let rate = rate.get_or_insert(Rate {
+            second: now,
+            lines: 0,
+            dropped: 0,
+        });
         if now.duration_since(rate.second).as_secs() >= 1 {
             if rate.dropped > 0 {
                 let (tool, dropped) = (&*self.0.tool, rate.dropped);
                 tracing::warn!(target: "guest", tool, dropped, "log lines dropped: too many a second");
             }
-            *rate = Rate { second: now, lines: 0, dropped: 0 };
+            *rate = Rate {
+                second: now,
+                lines: 0,
+                dropped: 0,
+            };
         }
         if rate.lines >= LOG_LINES_PER_SECOND {
             rate.dropped += 1;
@@ -101,7 +112,11 @@ pub(super) struct Stdio {
 
 impl Stdio {
     pub(super) fn new(source: &'static str, log: GuestLog) -> Self {
-        Self { source, log, line: Arc::default() }
+        Self {
+            source,
+            log,
+            line: Arc::default(),
+        }
     }
 
     fn take(&self, mut bytes: &[u8]) {
@@ -120,7 +135,12 @@ impl Stdio {
     }
 
     fn emit(&self, line: &mut Vec<u8>) {
-        self.log.line(Level::Info, self.source, String::from_utf8_lossy(line).trim_end(), "");
+        self.log.line(
+            Level::Info,
+            self.source,
+            String::from_utf8_lossy(line).trim_end(),
+            "",
+        );
         line.clear();
     }
 }

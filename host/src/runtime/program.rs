@@ -25,8 +25,14 @@ pub struct Program {
 /// Why a component was refused at load.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
+    /// A core module.
+    #[error(
+        "it is a core module, not a component: build it for wasm32-wasip2, or link it with \
+         wasm-component-ld"
+    )]
+    CoreModule,
     /// Not a component, or one that cannot be compiled here.
-    #[error("not a component this engine can run: {0}")]
+    #[error("cannot be compiled: {0}")]
     Compile(String),
     /// It imports what nothing provides, or does not export a handler.
     #[error("does not fit the world cofferdam:tool: {0}")]
@@ -107,6 +113,10 @@ impl Runtime {
     /// # Errors
     /// [`LoadError`].
     pub fn load(&self, bytes: &[u8]) -> Result<Program, LoadError> {
+        // The preamble tells a core module from a component.
+        if bytes.starts_with(b"\0asm\x01\0\0\0") {
+            return Err(LoadError::CoreModule);
+        }
         let component = Component::from_binary(&self.engine, bytes)
             .map_err(|error| LoadError::Compile(self.with_hint(&error)))?;
         let pre = self
@@ -121,7 +131,10 @@ impl Runtime {
     fn with_hint(&self, error: &wasmtime::Error) -> String {
         let text = format!("{error:#}").replace('\n', " ");
         if text.contains("memory") && (text.contains("limit") || text.contains("exceeds")) {
-            format!("{text} (limit sandbox.memory-bytes, {} bytes)", self.limits.memory_bytes)
+            format!(
+                "{text} (limit sandbox.memory-bytes, {} bytes)",
+                self.limits.memory_bytes
+            )
         } else {
             text
         }
@@ -137,9 +150,12 @@ impl Runtime {
         name: &str,
     ) -> Result<Vec<handler::Tool>, LoadError> {
         let log = GuestLog::new(name.into());
-        let list = self.run(program, Arc::new(super::imports::NoCall), log, async |tool, store| {
-            tool.cofferdam_tool_handler().call_list_tools(store).await
-        });
+        let list = self.run(
+            program,
+            Arc::new(super::imports::NoCall),
+            log,
+            async |tool, store| tool.cofferdam_tool_handler().call_list_tools(store).await,
+        );
         let millis = limits::LIST_TOOLS_TIME.as_millis() as u64;
         tokio::time::timeout(limits::LIST_TOOLS_TIME, list)
             .await
@@ -165,12 +181,18 @@ impl Runtime {
         };
         let returned = self
             .run(program, verbs, log, async |tool, store| {
-                tool.cofferdam_tool_handler().call_call_tool(store, &call).await
+                tool.cofferdam_tool_handler()
+                    .call_call_tool(store, &call)
+                    .await
             })
             .await?;
         match returned {
-            Ok(result) => convert::answer(result).map(Returned::Answer).map_err(RunError::Malformed),
-            Err(error) => convert::call_error(error).map(Returned::Error).map_err(RunError::Malformed),
+            Ok(result) => convert::answer(result)
+                .map(Returned::Answer)
+                .map_err(RunError::Malformed),
+            Err(error) => convert::call_error(error)
+                .map(Returned::Error)
+                .map_err(RunError::Malformed),
         }
     }
 
@@ -188,7 +210,11 @@ impl Runtime {
             let tool = program.pre.instantiate_async(&mut store).await?;
             work(&tool, &mut store).await
         };
-        let result = Metered { meter, future: Box::pin(work) }.await;
+        let result = Metered {
+            meter,
+            future: Box::pin(work),
+        }
+        .await;
         result.map_err(|error| self.cause(error, store.data()))
     }
 
@@ -203,7 +229,10 @@ impl Runtime {
             if meter.spent() > budget {
                 return Err(OverCpu.into());
             }
-            Ok(UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())))
+            Ok(UpdateDeadline::YieldCustom(
+                1,
+                Box::pin(tokio::task::yield_now()),
+            ))
         });
         store
     }
@@ -218,7 +247,10 @@ impl Runtime {
         };
         tracing::debug!(error = %format!("{error:#}"), "a guest trapped");
         if guest.memory.refused {
-            RunError::Memory { limit: self.limits.memory_bytes, trap: text }
+            RunError::Memory {
+                limit: self.limits.memory_bytes,
+                trap: text,
+            }
         } else {
             RunError::Trap(text)
         }

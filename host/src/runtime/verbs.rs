@@ -1,6 +1,8 @@
 //! What a guest may do to its call: the other side of `wit/task.wit`.
 
-use super::wit::task::{CallStatus, FinalError, InputError, RecordError, StartError, StartOptions, Started};
+use super::wit::task::{
+    CallStatus, FinalError, InputError, RecordError, StartError, StartOptions, Started,
+};
 use crate::protocol::{Answer, InputRequest, Level, RpcError};
 use async_trait::async_trait;
 use serde_json::Value;

@@ -1,11 +1,9 @@
 //! `tools/call`: everything that is checked before a handler runs.
 
-use super::{Events, MethodResult, Server};
-use crate::call::{Reply, Session, SessionOptions, run};
+use super::{MethodResult, Server};
+use crate::call::{Events, Reply, Session, SessionOptions, run};
 use crate::catalog::TaskSupport;
-use crate::protocol::{
-    Answer, ClientFeatures, Headers, Request, RpcError, raw, success, text,
-};
+use crate::protocol::{Answer, ClientFeatures, Headers, Request, RpcError, raw, success, text};
 use crate::task::{Principal, TaskView};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -19,16 +17,23 @@ impl Server {
         headers: &Headers<'_>,
         events: &Arc<Events>,
     ) -> MethodResult {
-        let name = request.params.name.and_then(text).ok_or_else(|| {
-            RpcError::invalid_params("Invalid params: \"name\" must be a string")
-        })?;
+        let name =
+            request.params.name.and_then(text).ok_or_else(|| {
+                RpcError::invalid_params("Invalid params: \"name\" must be a string")
+            })?;
         let tool = self.catalog.load().tool(&name).cloned();
-        let tool = tool.ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", shorten(&name))))?;
+        let tool = tool
+            .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", shorten(&name))))?;
         let features = request.meta.features;
-        if tool.task_support == TaskSupport::Required
-            && (self.tasks.is_none() || !features.contains(ClientFeatures::TASKS))
-        {
-            return Err(RpcError::missing(ClientFeatures::TASKS));
+        if tool.task_support == TaskSupport::Required {
+            if !features.contains(ClientFeatures::TASKS) {
+                return Err(RpcError::missing(ClientFeatures::TASKS));
+            }
+            if self.tasks.is_none() {
+                return Err(RpcError::internal(
+                    "The tool only runs as a task, and this server offers no tasks (tasks.enabled)",
+                ));
+            }
         }
 
         let (arguments, value) = arguments(request.params.arguments)?;
@@ -69,7 +74,9 @@ fn arguments(arguments: Option<&RawValue>) -> Result<(Box<RawValue>, Value), Rpc
     };
     match serde_json::from_str(arguments.get()) {
         Ok(value @ Value::Object(_)) => Ok((arguments.to_owned(), value)),
-        _ => Err(RpcError::invalid_params("Invalid params: \"arguments\" must be an object")),
+        _ => Err(RpcError::invalid_params(
+            "Invalid params: \"arguments\" must be an object",
+        )),
     }
 }
 

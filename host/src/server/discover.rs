@@ -5,8 +5,8 @@ use crate::limits::CACHE_TTL_MS;
 use crate::protocol::{
     PROTOCOL_VERSION, Request, SERVER_INFO_KEY, ServerInfo, TASKS_EXTENSION, success,
 };
-use serde::ser::{SerializeMap, Serializer};
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 /// A complete result: its own members, `resultType` and the server's name.
@@ -22,7 +22,11 @@ pub(super) struct Complete<T> {
 
 impl<T> Complete<T> {
     pub(super) fn new(members: T) -> Self {
-        Self { result_type: "complete", members, meta: ServerMeta }
+        Self {
+            result_type: "complete",
+            members,
+            meta: ServerMeta,
+        }
     }
 }
 
@@ -45,7 +49,10 @@ pub(super) struct CacheHints {
 }
 
 impl CacheHints {
-    pub(super) const PUBLIC: Self = Self { ttl_ms: CACHE_TTL_MS, cache_scope: "public" };
+    pub(super) const PUBLIC: Self = Self {
+        ttl_ms: CACHE_TTL_MS,
+        cache_scope: "public",
+    };
 }
 
 #[derive(Serialize)]

@@ -4,10 +4,11 @@
 //! message carries the listening request's id; a task's notification is what the store says when
 //! it is sent, to a caller who is its owner then.
 
-use super::{Events, MethodResult, Server};
+use super::{MethodResult, Server};
+use crate::call::Events;
 use crate::limits::LISTEN_TASK_IDS;
 use crate::protocol::{
-    ClientFeatures, Request, RpcError, SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY, ServerInfo,
+    ClientFeatures, Code, Request, RpcError, SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY, ServerInfo,
     notification, success,
 };
 use crate::task::{Listener, Principal, TaskError, TaskId, TaskView, Tasks};
@@ -34,7 +35,8 @@ impl Server {
     ) -> MethodResult {
         let filter = self.filter(request)?;
         if !events.is_open() {
-            return Err(RpcError::invalid_params("Listening needs \"Accept: text/event-stream\""));
+            let reason = "Listening needs \"Accept: text/event-stream\"";
+            return Err(RpcError::new(Code::NotAcceptable, reason));
         }
         let _place = Place::take(&self.listens, self.settings.server.max_listens)?;
         let mut catalog = self.catalog_changes.subscribe();
@@ -50,12 +52,21 @@ impl Server {
             accepted.insert("taskIds".to_owned(), json!(visible));
             following = Some(Following::new(tasks, caller, visible, named));
         }
-        let params = json!({ "notifications": accepted, "_meta": { SUBSCRIPTION_ID_KEY: request.id } });
-        send(events, notification("notifications/subscriptions/acknowledged", params)).await?;
+        let params =
+            json!({ "notifications": accepted, "_meta": { SUBSCRIPTION_ID_KEY: request.id } });
+        send(
+            events,
+            notification("notifications/subscriptions/acknowledged", params),
+        )
+        .await?;
 
         loop {
             // A stream whose every task is final has nothing more to say.
-            if following.as_ref().is_some_and(|following| following.is_over()) && !filter.tools {
+            if following
+                .as_ref()
+                .is_some_and(|following| following.is_over())
+                && !filter.tools
+            {
                 break;
             }
             tokio::select! {
@@ -73,7 +84,10 @@ impl Server {
             }
         }
         let meta = json!({ SUBSCRIPTION_ID_KEY: request.id, SERVER_INFO_KEY: ServerInfo::THIS });
-        Ok(success(request.id, json!({ "resultType": "complete", "_meta": meta })))
+        Ok(success(
+            request.id,
+            json!({ "resultType": "complete", "_meta": meta }),
+        ))
     }
 
     fn filter(&self, request: &Request<'_>) -> Result<Filter, RpcError> {
@@ -85,7 +99,11 @@ impl Server {
         let Some(Value::Object(filter)) = filter else {
             return Err(bad("\"notifications\" must be an object"));
         };
-        for kind in ["toolsListChanged", "promptsListChanged", "resourcesListChanged"] {
+        for kind in [
+            "toolsListChanged",
+            "promptsListChanged",
+            "resourcesListChanged",
+        ] {
             if filter.get(kind).is_some_and(|wanted| !wanted.is_boolean()) {
                 return Err(bad(&format!("\"{kind}\" must be true or false")));
             }
@@ -98,15 +116,25 @@ impl Server {
         if names_any && !request.meta.features.contains(ClientFeatures::TASKS) {
             return Err(RpcError::missing(ClientFeatures::TASKS));
         }
-        let ids = ids.as_array().filter(|ids| ids.iter().all(Value::is_string));
+        let ids = ids
+            .as_array()
+            .filter(|ids| ids.iter().all(Value::is_string));
         let ids = ids.ok_or_else(|| bad("\"taskIds\" must be an array of strings"))?;
         if ids.len() > LISTEN_TASK_IDS {
-            return Err(bad(&format!("\"taskIds\" may name {LISTEN_TASK_IDS} tasks")));
+            return Err(bad(&format!(
+                "\"taskIds\" may name {LISTEN_TASK_IDS} tasks"
+            )));
         }
         // A text that cannot be an id is an unknown id: left out of the acknowledgement.
         let mut seen = HashSet::new();
-        let ids = ids.iter().filter_map(|id| TaskId::parse(id.as_str()?)).filter(|id| seen.insert(*id));
-        Ok(Filter { tools, tasks: Some(ids.collect()) })
+        let ids = ids
+            .iter()
+            .filter_map(|id| TaskId::parse(id.as_str()?))
+            .filter(|id| seen.insert(*id));
+        Ok(Filter {
+            tools,
+            tasks: Some(ids.collect()),
+        })
     }
 }
 
@@ -128,7 +156,10 @@ async fn visible(
 }
 
 async fn send(events: &Events, message: Bytes) -> Result<(), RpcError> {
-    events.send(message).await.map_err(|error| RpcError::internal(error.to_string()))
+    events
+        .send(message)
+        .await
+        .map_err(|error| RpcError::internal(error.to_string()))
 }
 
 /// The tasks a stream follows until they are final.
@@ -144,7 +175,13 @@ struct Following<'a> {
 impl<'a> Following<'a> {
     fn new(tasks: &'a Tasks, caller: &'a Principal, ids: Vec<TaskId>, named: bool) -> Self {
         let open = ids.iter().copied().collect();
-        Self { tasks, caller, listener: tasks.listeners().listen(ids), open, named }
+        Self {
+            tasks,
+            caller,
+            listener: tasks.listeners().listen(ids),
+            open,
+            named,
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -158,7 +195,9 @@ async fn next(
     following: &mut Option<Following<'_>>,
     subscription: &RawValue,
 ) -> Result<Option<Bytes>, RpcError> {
-    let Some(following) = following else { return std::future::pending().await };
+    let Some(following) = following else {
+        return std::future::pending().await;
+    };
     let id = following.listener.next().await;
     if !following.open.contains(&id) {
         return Ok(None);

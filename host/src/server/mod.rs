@@ -5,14 +5,11 @@
 
 mod call;
 mod discover;
-mod events;
 mod listen;
 mod tasks;
 mod tools;
 
-pub use events::{Events, EventsClosed};
-
-use crate::call::RunTimes;
+use crate::call::{Events, RunTimes};
 use crate::catalog::Catalog;
 use crate::protocol::{
     ClientFeatures, Envelope, Headers, Method, Request, RpcError, failure, success,
@@ -106,7 +103,7 @@ impl Server {
             return;
         }
         if let Some(tasks) = &self.tasks {
-            tasks.stop_runs();
+            tasks.stop_runs().await;
         }
         let grace = Duration::from_millis(self.settings.tasks.grace_ms);
         let _ = tokio::time::timeout(grace, self.runs.wait()).await;
@@ -136,14 +133,24 @@ impl Server {
         };
         // Notifications are accepted and change nothing: what they could say on other transports,
         // a closed stream says here.
-        let Some(id) = message.id else { return Response { status: 202, body: None } };
-        let result =
-            match Request::read(id, &message, &Headers(&headers), limits.lenient_names) {
-                Ok(request) => self.dispatch(&caller, &request, &Headers(&headers), &events).await,
-                Err(error) => Err(error),
+        let Some(id) = message.id else {
+            return Response {
+                status: 202,
+                body: None,
             };
+        };
+        let result = match Request::read(id, &message, &Headers(&headers), limits.lenient_names) {
+            Ok(request) => {
+                self.dispatch(&caller, &request, &Headers(&headers), &events)
+                    .await
+            }
+            Err(error) => Err(error),
+        };
         match result {
-            Ok(body) => Response { status: 200, body: Some(body) },
+            Ok(body) => Response {
+                status: 200,
+                body: Some(body),
+            },
             Err(error) => refuse(Some(id), &error),
         }
     }
@@ -177,7 +184,10 @@ impl Server {
 }
 
 fn refuse(id: Option<&RawValue>, error: &RpcError) -> Response {
-    Response { status: error.code.table().1, body: Some(failure(id, error)) }
+    Response {
+        status: error.code.table().1,
+        body: Some(failure(id, error)),
+    }
 }
 
 /// The empty result: an acknowledgement.

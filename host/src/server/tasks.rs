@@ -22,7 +22,9 @@ pub(super) async fn update(
         .and_then(|responses| serde_json::from_str::<Value>(responses.get()).ok());
     let id = task_id(request)?;
     let Some(Value::Object(responses)) = responses else {
-        return Err(RpcError::invalid_params("Invalid params: \"inputResponses\" must be an object"));
+        return Err(RpcError::invalid_params(
+            "Invalid params: \"inputResponses\" must be an object",
+        ));
     };
     tasks.update(caller, id, responses).await?;
     Ok(acknowledge(request))
@@ -43,6 +45,7 @@ fn task_id(request: &Request<'_>) -> Result<TaskId, RpcError> {
         .params
         .task_id
         .ok_or_else(|| RpcError::invalid_params("Missing taskId"))?;
-    let id = text(id).ok_or_else(|| RpcError::invalid_params("Invalid params: \"taskId\" must be a string"))?;
+    let id = text(id)
+        .ok_or_else(|| RpcError::invalid_params("Invalid params: \"taskId\" must be a string"))?;
     TaskId::parse(&id).ok_or_else(|| TaskError::NotFound.into())
 }

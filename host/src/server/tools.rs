@@ -21,7 +21,8 @@ impl Server {
         let cursor = match request.params.cursor {
             None => None,
             Some(cursor) => Some(
-                text(cursor).ok_or_else(|| RpcError::invalid_params("The cursor must be a string"))?,
+                text(cursor)
+                    .ok_or_else(|| RpcError::invalid_params("The cursor must be a string"))?,
             ),
         };
         let catalog = self.catalog.load();

@@ -24,11 +24,16 @@ impl MemoryStore {
     /// An empty store.
     #[must_use]
     pub fn new(options: StoreOptions) -> Self {
-        Self { options, inner: Mutex::default() }
+        Self {
+            options,
+            inner: Mutex::default(),
+        }
     }
 
     fn change(&self, inner: &mut Inner, id: TaskId, event: Event, now: Millis) -> Applied {
-        let Some((task, job)) = inner.tasks.get_mut(&id) else { return Applied::Missing };
+        let Some((task, job)) = inner.tasks.get_mut(&id) else {
+            return Applied::Missing;
+        };
         let due_before = task.due_at(self.options.retention);
         match apply(task, event, now) {
             Err(refusal) => Applied::Refused(refusal),
@@ -48,11 +53,22 @@ impl MemoryStore {
     }
 
     fn sweep_batch(&self, inner: &mut Inner, expire: &Event, now: Millis) -> Swept {
-        let due: Vec<_> =
-            inner.due.range(..(now.saturating_add(1), TaskId::from_bytes([0; 32]))).take(SWEEP_BATCH).copied().collect();
-        let mut swept = Swept { more: due.len() == SWEEP_BATCH, ..Swept::default() };
+        let due: Vec<_> = inner
+            .due
+            .range(..(now.saturating_add(1), TaskId::from_bytes([0; 32])))
+            .take(SWEEP_BATCH)
+            .copied()
+            .collect();
+        let mut swept = Swept {
+            more: due.len() == SWEEP_BATCH,
+            ..Swept::default()
+        };
         for (time, id) in due {
-            if inner.tasks.get(&id).is_some_and(|(task, _)| task.status.is_final()) {
+            if inner
+                .tasks
+                .get(&id)
+                .is_some_and(|(task, _)| task.status.is_final())
+            {
                 inner.tasks.remove(&id);
                 inner.due.remove(&(time, id));
                 swept.removed += 1;
@@ -72,23 +88,40 @@ impl Store for MemoryStore {
             let now = task.created_at;
             let removable = |inner: &Inner| {
                 let (due, id) = *inner.due.first().filter(|(due, _)| *due <= now)?;
-                inner.tasks.get(&id)?.0.status.is_final().then_some((due, id))
+                inner
+                    .tasks
+                    .get(&id)?
+                    .0
+                    .status
+                    .is_final()
+                    .then_some((due, id))
             };
             let (due, dead) = removable(&inner).ok_or(StoreError::LimitReached)?;
             inner.due.remove(&(due, dead));
             inner.tasks.remove(&dead);
         }
-        task.due_at(self.options.retention).map(|due| inner.due.insert((due, id)));
+        task.due_at(self.options.retention)
+            .map(|due| inner.due.insert((due, id)));
         inner.tasks.insert(id, (task, Some(job)));
         Ok(())
     }
 
     async fn get(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
-        Ok(self.inner.lock().tasks.get(&id).map(|(task, _)| task.clone()))
+        Ok(self
+            .inner
+            .lock()
+            .tasks
+            .get(&id)
+            .map(|(task, _)| task.clone()))
     }
 
     async fn job(&self, id: TaskId) -> Result<Option<Job>, StoreError> {
-        Ok(self.inner.lock().tasks.get(&id).and_then(|(_, job)| job.clone()))
+        Ok(self
+            .inner
+            .lock()
+            .tasks
+            .get(&id)
+            .and_then(|(_, job)| job.clone()))
     }
 
     async fn apply(&self, id: TaskId, event: Event, now: Millis) -> Result<Applied, StoreError> {

@@ -3,11 +3,13 @@
 //! Invariants: an answer of a store is durable before it is given; every change goes through the
 //! one state machine, atomically; nothing lists tasks. A store knows no tools and no clients.
 
+mod lock;
 mod memory;
 mod sqlite;
 #[cfg(test)]
 mod suite;
 
+pub use lock::{LockError, lock_file};
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
 
@@ -113,9 +115,10 @@ pub trait Store: Send + Sync + 'static {
 /// [`StoreError::Open`], saying what to do.
 pub fn open(name: &str, data: &Path, options: StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
     match name.split_once(':') {
-        None if name == "sqlite" => {
-            Ok(Arc::new(SqliteStore::open(&data.join("cofferdam.sqlite"), options)?))
-        }
+        None if name == "sqlite" => Ok(Arc::new(SqliteStore::open(
+            &data.join("cofferdam.sqlite"),
+            options,
+        )?)),
         Some(("sqlite", path)) if !path.is_empty() => {
             Ok(Arc::new(SqliteStore::open(&PathBuf::from(path), options)?))
         }

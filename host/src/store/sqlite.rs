@@ -4,7 +4,7 @@
 //! takes whatever operations wait into one transaction, so that many callers share one disk
 //! flush, and one caller never waits for others. Readers have connections of their own.
 
-use super::{Applied, Store, StoreError, StoreOptions, Swept};
+use super::{Applied, Store, StoreError, StoreOptions, Swept, lock_file};
 use crate::limits::{COMMIT_BATCH, SWEEP_BATCH};
 use crate::protocol::raw;
 use crate::task::{Change, Event, Job, Millis, Outcome, Task, TaskId, apply};
@@ -12,6 +12,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde_json::value::RawValue;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
@@ -44,6 +46,8 @@ pub struct SqliteStore {
     writer: Option<mpsc::Sender<Operation>>,
     thread: Option<thread::JoinHandle<()>>,
     path: PathBuf,
+    /// Held until the writer is gone.
+    _lock: File,
     readers: Mutex<Vec<Connection>>,
 }
 
@@ -63,8 +67,32 @@ impl SqliteStore {
     /// [`StoreError::Open`]: the file cannot be opened, is no database, or is from a later version.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         let failed = |error: rusqlite::Error| {
-            StoreError::Open(format!("cannot open the task store {}: {error}", path.display()))
+            StoreError::Open(format!(
+                "cannot open the task store {}: {error}",
+                path.display()
+            ))
         };
+        // Arguments and results are nobody else's business; SQLite gives its other files the same
+        // mode.
+        let private = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(path);
+        private.map_err(|error| {
+            StoreError::Open(format!(
+                "cannot open the task store {}: {error}",
+                path.display()
+            ))
+        })?;
+        let mut lock = path.to_owned().into_os_string();
+        lock.push(".lock");
+        let lock = lock_file(Path::new(&lock)).map_err(|error| {
+            StoreError::Open(format!(
+                "cannot open the task store {}: {error}",
+                path.display()
+            ))
+        })?;
         let connection = Connection::open(path).map_err(failed)?;
         connection
             .execute_batch(
@@ -73,10 +101,13 @@ impl SqliteStore {
             )
             .map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(32);
-        let version: i64 =
-            connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)?;
+        let version: i64 = connection
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .map_err(failed)?;
         match version {
-            0 => connection.execute_batch(&format!("BEGIN; {SCHEMA} COMMIT;")).map_err(failed)?,
+            0 => connection
+                .execute_batch(&format!("BEGIN; {SCHEMA} COMMIT;"))
+                .map_err(failed)?,
             SCHEMA_VERSION => {}
             other => {
                 return Err(StoreError::Open(format!(
@@ -92,7 +123,11 @@ impl SqliteStore {
 
         let (sender, receiver) = mpsc::channel();
         let count = usize::try_from(count).unwrap_or(0);
-        let mut writer = Writer { connection, options, count };
+        let mut writer = Writer {
+            connection,
+            options,
+            count,
+        };
         let thread = thread::Builder::new()
             .name("task-store".to_owned())
             .spawn(move || writer.run(&receiver))
@@ -101,6 +136,7 @@ impl SqliteStore {
             writer: Some(sender),
             thread: Some(thread),
             path: path.to_owned(),
+            _lock: lock,
             readers: Mutex::default(),
         })
     }
@@ -151,7 +187,8 @@ impl Drop for SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn create(&self, id: TaskId, task: Task, job: Job) -> Result<(), StoreError> {
-        self.write(|reply| Operation::Create(id, Box::new(task), job, reply)).await
+        self.write(|reply| Operation::Create(id, Box::new(task), job, reply))
+            .await
     }
 
     async fn get(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
@@ -182,15 +219,18 @@ impl Store for SqliteStore {
     }
 
     async fn apply(&self, id: TaskId, event: Event, now: Millis) -> Result<Applied, StoreError> {
-        self.write(|reply| Operation::Apply(id, event, now, reply)).await
+        self.write(|reply| Operation::Apply(id, event, now, reply))
+            .await
     }
 
     async fn sweep(&self, expire: Event, now: Millis) -> Result<Swept, StoreError> {
-        self.write(|reply| Operation::Sweep(expire, now, reply)).await
+        self.write(|reply| Operation::Sweep(expire, now, reply))
+            .await
     }
 
     async fn recover(&self, lose: Event, now: Millis) -> Result<usize, StoreError> {
-        self.write(|reply| Operation::Recover(lose, now, reply)).await
+        self.write(|reply| Operation::Recover(lose, now, reply))
+            .await
     }
 }
 
@@ -238,7 +278,11 @@ impl Writer {
             if let Err(error) = self.execute(operation, failure.is_some(), pending) {
                 failure = Some(error);
             }
-            next = if pending.len() < COMMIT_BATCH { operations.try_recv().ok() } else { None };
+            next = if pending.len() < COMMIT_BATCH {
+                operations.try_recv().ok()
+            } else {
+                None
+            };
         }
         match failure {
             Some(error) => Err(error),
@@ -254,17 +298,21 @@ impl Writer {
     ) -> rusqlite::Result<()> {
         match operation {
             Operation::Create(id, task, job, reply) => {
-                self.step(failed, pending, reply, |writer| writer.create(id, &task, &job))
+                self.step(failed, pending, reply, |writer| {
+                    writer.create(id, &task, &job)
+                })
             }
             Operation::Apply(id, event, now, reply) => {
-                self.step(failed, pending, reply, |writer| Ok(Ok(writer.apply(id, event, now)?)))
+                self.step(failed, pending, reply, |writer| {
+                    Ok(Ok(writer.apply(id, event, now)?))
+                })
             }
-            Operation::Sweep(expire, now, reply) => {
-                self.step(failed, pending, reply, |writer| Ok(Ok(writer.sweep(&expire, now)?)))
-            }
-            Operation::Recover(lose, now, reply) => {
-                self.step(failed, pending, reply, |writer| Ok(Ok(writer.recover(&lose, now)?)))
-            }
+            Operation::Sweep(expire, now, reply) => self.step(failed, pending, reply, |writer| {
+                Ok(Ok(writer.sweep(&expire, now)?))
+            }),
+            Operation::Recover(lose, now, reply) => self.step(failed, pending, reply, |writer| {
+                Ok(Ok(writer.recover(&lose, now)?))
+            }),
         }
     }
 
@@ -276,7 +324,11 @@ impl Writer {
         reply: Reply<T>,
         work: impl FnOnce(&mut Self) -> rusqlite::Result<Result<T, StoreError>>,
     ) -> rusqlite::Result<()> {
-        let (answer, result) = match if failed { Ok(None) } else { work(self).map(Some) } {
+        let (answer, result) = match if failed {
+            Ok(None)
+        } else {
+            work(self).map(Some)
+        } {
             Ok(answer) => (answer, Ok(())),
             Err(error) => (None, Err(error)),
         };
@@ -291,7 +343,12 @@ impl Writer {
         result
     }
 
-    fn create(&mut self, id: TaskId, task: &Task, job: &Job) -> rusqlite::Result<Result<(), StoreError>> {
+    fn create(
+        &mut self,
+        id: TaskId,
+        task: &Task,
+        job: &Job,
+    ) -> rusqlite::Result<Result<(), StoreError>> {
         if self.count >= self.options.max_tasks {
             let removed = self
                 .connection
@@ -315,8 +372,9 @@ impl Writer {
             due,
             raw(task).get()
         ])?;
-        let mut insert =
-            self.connection.prepare_cached("INSERT INTO jobs (id, arguments) VALUES (?1, ?2)")?;
+        let mut insert = self
+            .connection
+            .prepare_cached("INSERT INTO jobs (id, arguments) VALUES (?1, ?2)")?;
         insert.execute(params![id.as_bytes().as_slice(), job.arguments.get()])?;
         drop(insert);
         self.count += 1;
@@ -324,7 +382,9 @@ impl Writer {
     }
 
     fn apply(&self, id: TaskId, event: Event, now: Millis) -> rusqlite::Result<Applied> {
-        let mut select = self.connection.prepare_cached("SELECT head FROM tasks WHERE id = ?1")?;
+        let mut select = self
+            .connection
+            .prepare_cached("SELECT head FROM tasks WHERE id = ?1")?;
         let key = id.as_bytes().as_slice();
         let Some(mut task) = select.query_row([key], |row| head(row, 0)).optional()? else {
             return Ok(Applied::Missing);
@@ -348,7 +408,9 @@ impl Writer {
             )?
             .execute(params![key, is_final, due, raw(&task).get(), result, error])?;
         if is_final {
-            self.connection.prepare_cached("DELETE FROM jobs WHERE id = ?1")?.execute([key])?;
+            self.connection
+                .prepare_cached("DELETE FROM jobs WHERE id = ?1")?
+                .execute([key])?;
         }
         Ok(Applied::Changed)
     }
@@ -358,10 +420,15 @@ impl Writer {
             "SELECT id, is_final FROM tasks WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2",
             params![now, SWEEP_BATCH as i64],
         )?;
-        let mut swept = Swept { more: due.len() == SWEEP_BATCH, ..Swept::default() };
+        let mut swept = Swept {
+            more: due.len() == SWEEP_BATCH,
+            ..Swept::default()
+        };
         for (id, is_final) in due {
             if is_final {
-                let mut delete = self.connection.prepare_cached("DELETE FROM tasks WHERE id = ?1")?;
+                let mut delete = self
+                    .connection
+                    .prepare_cached("DELETE FROM tasks WHERE id = ?1")?;
                 swept.removed += delete.execute([id.as_bytes().as_slice()])?;
             } else if self.apply(id, expire.clone(), now)? == Applied::Changed {
                 swept.expired.push(id);
@@ -380,10 +447,16 @@ impl Writer {
         Ok(lost)
     }
 
-    fn ids(&self, sql: &str, parameters: impl rusqlite::Params) -> rusqlite::Result<Vec<(TaskId, bool)>> {
+    fn ids(
+        &self,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+    ) -> rusqlite::Result<Vec<(TaskId, bool)>> {
         self.connection
             .prepare_cached(sql)?
-            .query_map(parameters, |row| Ok((TaskId::from_bytes(row.get(0)?), row.get(1)?)))?
+            .query_map(parameters, |row| {
+                Ok((TaskId::from_bytes(row.get(0)?), row.get(1)?))
+            })?
             .collect()
     }
 }

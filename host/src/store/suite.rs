@@ -14,7 +14,10 @@ use tempfile::TempDir;
 
 const OPTIONS: StoreOptions = StoreOptions {
     max_tasks: 100_000,
-    retention: Retention { without_ttl_ms: 1_000, at_least_ms: 100 },
+    retention: Retention {
+        without_ttl_ms: 1_000,
+        at_least_ms: 100,
+    },
 };
 
 /// A store, and the folder it lives in.
@@ -24,13 +27,19 @@ struct Fixture {
 }
 
 fn memory(options: StoreOptions) -> Fixture {
-    Fixture { store: Arc::new(MemoryStore::new(options)), _folder: None }
+    Fixture {
+        store: Arc::new(MemoryStore::new(options)),
+        _folder: None,
+    }
 }
 
 fn sqlite(options: StoreOptions) -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(&folder.path().join("tasks.sqlite"), options).unwrap();
-    Fixture { store: Arc::new(store), _folder: Some(folder) }
+    Fixture {
+        store: Arc::new(store),
+        _folder: Some(folder),
+    }
 }
 
 /// Runs each named test against each store.
@@ -61,7 +70,9 @@ suite!(
 );
 
 fn job() -> Job {
-    Job { arguments: raw(&json!({ "a": "ä\n" })) }
+    Job {
+        arguments: raw(&json!({ "a": "ä\n" })),
+    }
 }
 
 async fn create(store: &Arc<dyn Store>, task: Task) -> TaskId {
@@ -75,21 +86,32 @@ fn error() -> Box<serde_json::value::RawValue> {
 }
 
 fn complete() -> Event {
-    Event::Complete { attempt: 1, result: raw(&json!({ "content": [] })) }
+    Event::Complete {
+        attempt: 1,
+        result: raw(&json!({ "content": [] })),
+    }
 }
 
 fn expire() -> Event {
-    Event::Expire { error: error(), message: "expired".to_owned() }
+    Event::Expire {
+        error: error(),
+        message: "expired".to_owned(),
+    }
 }
 
 fn ask(keys: &[&str]) -> Event {
     let request = |key: &&str| ((*key).to_owned(), json!({ "method": "roots/list" }));
-    Event::AskInput { attempt: 1, requests: keys.iter().map(request).collect() }
+    Event::AskInput {
+        attempt: 1,
+        requests: keys.iter().map(request).collect(),
+    }
 }
 
 fn answer(keys: &[&str]) -> Event {
     let answer = |key: &&str| ((*key).to_owned(), json!({ "roots": [] }));
-    Event::Answer { responses: keys.iter().map(answer).collect() }
+    Event::Answer {
+        responses: keys.iter().map(answer).collect(),
+    }
 }
 
 /// Everything a reader can see.
@@ -109,7 +131,10 @@ async fn a_task_comes_back_as_it_went(fixture: fn(StoreOptions) -> Fixture) {
     task.message = Some("é\u{1f600}".to_owned());
     let id = create(store, task.clone()).await;
     assert_eq!(seen(&store.get(id).await.unwrap().unwrap()), seen(&task));
-    assert_eq!(store.job(id).await.unwrap().unwrap().arguments.get(), job().arguments.get());
+    assert_eq!(
+        store.job(id).await.unwrap().unwrap().arguments.get(),
+        job().arguments.get()
+    );
     assert!(store.get(TaskId::random()).await.unwrap().is_none());
     assert!(store.job(TaskId::random()).await.unwrap().is_none());
 }
@@ -118,7 +143,10 @@ async fn every_transition_is_stored(fixture: fn(StoreOptions) -> Fixture) {
     let fixture = fixture(OPTIONS);
     let store = &fixture.store;
     let id = create(store, example_task(None)).await;
-    let progress = Event::Progress { attempt: 1, message: "half".to_owned() };
+    let progress = Event::Progress {
+        attempt: 1,
+        message: "half".to_owned(),
+    };
     let steps = [
         (progress, Status::Working),
         (ask(&["a", "b"]), Status::InputRequired),
@@ -127,19 +155,41 @@ async fn every_transition_is_stored(fixture: fn(StoreOptions) -> Fixture) {
         (complete(), Status::Completed),
     ];
     for (event, status) in steps {
-        assert_eq!(store.apply(id, event, 2_000).await.unwrap(), Applied::Changed);
+        assert_eq!(
+            store.apply(id, event, 2_000).await.unwrap(),
+            Applied::Changed
+        );
         assert_eq!(store.get(id).await.unwrap().unwrap().status, status);
     }
-    assert!(store.job(id).await.unwrap().is_none(), "a final task needs no job");
+    assert!(
+        store.job(id).await.unwrap().is_none(),
+        "a final task needs no job"
+    );
 
     let ends = [
-        (Event::Fail { attempt: 1, error: error(), message: "x".into() }, Status::Failed),
+        (
+            Event::Fail {
+                attempt: 1,
+                error: error(),
+                message: "x".into(),
+            },
+            Status::Failed,
+        ),
         (Event::Cancel, Status::Cancelled),
-        (Event::Lose { error: error(), message: "x".into() }, Status::Failed),
+        (
+            Event::Lose {
+                error: error(),
+                message: "x".into(),
+            },
+            Status::Failed,
+        ),
     ];
     for (event, status) in ends {
         let id = create(store, example_task(None)).await;
-        assert_eq!(store.apply(id, event, 2_000).await.unwrap(), Applied::Changed);
+        assert_eq!(
+            store.apply(id, event, 2_000).await.unwrap(),
+            Applied::Changed
+        );
         let task = store.get(id).await.unwrap().unwrap();
         assert_eq!(task.status, status);
         assert_eq!(task.updated_at, 2_000);
@@ -151,17 +201,29 @@ async fn what_is_refused_changes_nothing(fixture: fn(StoreOptions) -> Fixture) {
     let fixture = fixture(OPTIONS);
     let store = &fixture.store;
     let id = create(store, example_task(None)).await;
-    let stale = Event::Complete { attempt: 7, result: raw(&json!({})) };
-    assert_eq!(store.apply(id, stale, 2_000).await.unwrap(), Applied::Refused(Refusal::Stale));
+    let stale = Event::Complete {
+        attempt: 7,
+        result: raw(&json!({})),
+    };
+    assert_eq!(
+        store.apply(id, stale, 2_000).await.unwrap(),
+        Applied::Refused(Refusal::Stale)
+    );
     store.apply(id, complete(), 2_000).await.unwrap();
     let before = seen(&store.get(id).await.unwrap().unwrap());
     assert_eq!(
         store.apply(id, complete(), 3_000).await.unwrap(),
         Applied::Refused(Refusal::Final)
     );
-    assert_eq!(store.apply(id, Event::Cancel, 3_000).await.unwrap(), Applied::Unchanged);
+    assert_eq!(
+        store.apply(id, Event::Cancel, 3_000).await.unwrap(),
+        Applied::Unchanged
+    );
     assert_eq!(seen(&store.get(id).await.unwrap().unwrap()), before);
-    let missing = store.apply(TaskId::random(), Event::Cancel, 3_000).await.unwrap();
+    let missing = store
+        .apply(TaskId::random(), Event::Cancel, 3_000)
+        .await
+        .unwrap();
     assert_eq!(missing, Applied::Missing);
 }
 
@@ -215,13 +277,20 @@ async fn racing_partial_answers_are_both_kept(fixture: fn(StoreOptions) -> Fixtu
     let fixture = fixture(OPTIONS);
     for _ in 0..200 {
         let id = create(&fixture.store, example_task(None)).await;
-        fixture.store.apply(id, ask(&["a", "b"]), 1_500).await.unwrap();
+        fixture
+            .store
+            .apply(id, ask(&["a", "b"]), 1_500)
+            .await
+            .unwrap();
         let racer = |key: &'static str| {
             let store = Arc::clone(&fixture.store);
             tokio::spawn(async move { store.apply(id, answer(&[key]), 2_000).await.unwrap() })
         };
         let (a, b) = (racer("a"), racer("b"));
-        assert_eq!((a.await.unwrap(), b.await.unwrap()), (Applied::Changed, Applied::Changed));
+        assert_eq!(
+            (a.await.unwrap(), b.await.unwrap()),
+            (Applied::Changed, Applied::Changed)
+        );
         let task = fixture.store.get(id).await.unwrap().unwrap();
         assert_eq!(task.status, Status::Working);
         assert_eq!(task.inputs.answered.len(), 2);
@@ -236,9 +305,15 @@ async fn many_writers_lose_nothing(fixture: fn(StoreOptions) -> Fixture) {
             let mut ids = Vec::new();
             for round in 0..20 {
                 let id = create(&store, example_task(None)).await;
-                assert!(store.get(id).await.unwrap().is_some(), "durable before it is answered");
+                assert!(
+                    store.get(id).await.unwrap().is_some(),
+                    "durable before it is answered"
+                );
                 let message = format!("{writer}.{round}");
-                let progress = Event::Progress { attempt: 1, message: message.clone() };
+                let progress = Event::Progress {
+                    attempt: 1,
+                    message: message.clone(),
+                };
                 store.apply(id, progress, 2_000).await.unwrap();
                 ids.push((id, message));
             }
@@ -254,18 +329,31 @@ async fn many_writers_lose_nothing(fixture: fn(StoreOptions) -> Fixture) {
 }
 
 async fn a_full_store_refuses_until_something_is_due(fixture: fn(StoreOptions) -> Fixture) {
-    let fixture = fixture(StoreOptions { max_tasks: 2, ..OPTIONS });
+    let fixture = fixture(StoreOptions {
+        max_tasks: 2,
+        ..OPTIONS
+    });
     let store = &fixture.store;
     let first = create(store, example_task(Some(5_000))).await;
     create(store, example_task(None)).await;
-    let refused = store.create(TaskId::random(), example_task(None), job()).await;
+    let refused = store
+        .create(TaskId::random(), example_task(None), job())
+        .await;
     assert!(matches!(refused, Err(StoreError::LimitReached)));
     store.apply(first, complete(), 2_000).await.unwrap();
-    let refused = store.create(TaskId::random(), example_task(None), job()).await;
-    assert!(matches!(refused, Err(StoreError::LimitReached)), "its ttl is not over");
+    let refused = store
+        .create(TaskId::random(), example_task(None), job())
+        .await;
+    assert!(
+        matches!(refused, Err(StoreError::LimitReached)),
+        "its ttl is not over"
+    );
     let mut later = example_task(None);
     later.created_at = 6_000;
-    store.create(TaskId::random(), later.clone(), job()).await.unwrap();
+    store
+        .create(TaskId::random(), later.clone(), job())
+        .await
+        .unwrap();
     assert!(store.get(first).await.unwrap().is_none());
     let refused = store.create(TaskId::random(), later, job()).await;
     assert!(matches!(refused, Err(StoreError::LimitReached)));
@@ -282,16 +370,33 @@ async fn the_sweep_fails_and_removes_in_time(fixture: fn(StoreOptions) -> Fixtur
     let finished_unlimited = create(store, example_task(None)).await;
     store.apply(finished, complete(), 1_100).await.unwrap();
     store.apply(late, complete(), 1_480).await.unwrap();
-    store.apply(finished_unlimited, complete(), 1_100).await.unwrap();
+    store
+        .apply(finished_unlimited, complete(), 1_100)
+        .await
+        .unwrap();
 
-    assert_eq!(store.sweep(expire(), 1_499).await.unwrap(), Default::default(), "never early");
+    assert_eq!(
+        store.sweep(expire(), 1_499).await.unwrap(),
+        Default::default(),
+        "never early"
+    );
     let swept = store.sweep(expire(), 1_500).await.unwrap();
-    assert_eq!((swept.expired.as_slice(), swept.removed), ([running].as_slice(), 1));
+    assert_eq!(
+        (swept.expired.as_slice(), swept.removed),
+        ([running].as_slice(), 1)
+    );
     assert!(store.get(finished).await.unwrap().is_none());
-    assert_eq!(store.get(running).await.unwrap().unwrap().status, Status::Failed);
+    assert_eq!(
+        store.get(running).await.unwrap().unwrap().status,
+        Status::Failed
+    );
 
     let swept = store.sweep(expire(), 1_580).await.unwrap();
-    assert_eq!((swept.expired.len(), swept.removed), (0, 1), "kept 100 ms after its end");
+    assert_eq!(
+        (swept.expired.len(), swept.removed),
+        (0, 1),
+        "kept 100 ms after its end"
+    );
     assert!(store.get(late).await.unwrap().is_none());
     let swept = store.sweep(expire(), 1_600).await.unwrap();
     assert_eq!(swept.removed, 1);
@@ -299,8 +404,14 @@ async fn the_sweep_fails_and_removes_in_time(fixture: fn(StoreOptions) -> Fixtur
     assert_eq!(store.sweep(expire(), 2_099).await.unwrap().removed, 0);
     assert_eq!(store.sweep(expire(), 2_100).await.unwrap().removed, 1);
     assert!(store.get(finished_unlimited).await.unwrap().is_none());
-    assert_eq!(store.sweep(expire(), Millis::MAX).await.unwrap(), Default::default());
-    assert!(store.get(unlimited).await.unwrap().is_some(), "an open task without ttl stays");
+    assert_eq!(
+        store.sweep(expire(), Millis::MAX).await.unwrap(),
+        Default::default()
+    );
+    assert!(
+        store.get(unlimited).await.unwrap().is_some(),
+        "an open task without ttl stays"
+    );
 }
 
 async fn a_long_sweep_comes_in_batches(fixture: fn(StoreOptions) -> Fixture) {
@@ -326,7 +437,11 @@ async fn futures_join<F: Future<Output = TaskId>>(futures: impl Iterator<Item = 
     let mut futures: Vec<_> = futures.map(Box::pin).collect();
     std::future::poll_fn(move |context| {
         futures.retain_mut(|future| future.as_mut().poll(context).is_pending());
-        if futures.is_empty() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        if futures.is_empty() {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
+        }
     })
     .await;
 }
@@ -339,13 +454,22 @@ async fn lost_tasks_fail_and_finished_ones_stay(fixture: fn(StoreOptions) -> Fix
     let finished = create(store, example_task(None)).await;
     store.apply(waiting, ask(&["a"]), 1_500).await.unwrap();
     store.apply(finished, complete(), 1_500).await.unwrap();
-    let lose = Event::Lose { error: error(), message: "lost".to_owned() };
+    let lose = Event::Lose {
+        error: error(),
+        message: "lost".to_owned(),
+    };
     assert_eq!(store.recover(lose.clone(), 3_000).await.unwrap(), 2);
     for id in [running, waiting] {
         let task = store.get(id).await.unwrap().unwrap();
-        assert_eq!((task.status, task.message.as_deref()), (Status::Failed, Some("lost")));
+        assert_eq!(
+            (task.status, task.message.as_deref()),
+            (Status::Failed, Some("lost"))
+        );
     }
-    assert_eq!(store.get(finished).await.unwrap().unwrap().status, Status::Completed);
+    assert_eq!(
+        store.get(finished).await.unwrap().unwrap().status,
+        Status::Completed
+    );
     assert_eq!(store.recover(lose, 3_000).await.unwrap(), 0);
 }
 
@@ -355,22 +479,50 @@ async fn a_file_keeps_its_tasks_over_a_restart() {
     let path = folder.path().join("tasks.sqlite");
     let open = || -> Arc<dyn Store> { Arc::new(SqliteStore::open(&path, OPTIONS).unwrap()) };
     let store = open();
-    let (running, finished) =
-        (create(&store, example_task(None)).await, create(&store, example_task(None)).await);
+    let (running, finished) = (
+        create(&store, example_task(None)).await,
+        create(&store, example_task(None)).await,
+    );
     store.apply(running, ask(&["a"]), 2_000).await.unwrap();
     store.apply(finished, complete(), 2_000).await.unwrap();
-    let before = (store_seen(&store, running).await, store_seen(&store, finished).await);
+    let before = (
+        store_seen(&store, running).await,
+        store_seen(&store, finished).await,
+    );
     drop(store);
     let store = open();
-    assert_eq!((store_seen(&store, running).await, store_seen(&store, finished).await), before);
+    assert_eq!(
+        (
+            store_seen(&store, running).await,
+            store_seen(&store, finished).await
+        ),
+        before
+    );
     assert!(store.job(running).await.unwrap().is_some());
+}
+
+#[test]
+fn a_file_serves_one_process_and_one_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tasks.sqlite");
+    let store = SqliteStore::open(&path, OPTIONS).unwrap();
+    let error = SqliteStore::open(&path, OPTIONS).err().unwrap().to_string();
+    assert!(error.contains("another server uses it"), "{error}");
+    drop(store);
+    assert!(SqliteStore::open(&path, OPTIONS).is_ok());
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&path).unwrap());
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
 fn a_file_of_another_kind_or_version_is_refused_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tasks.sqlite");
-    std::fs::write(&path, "this is no database, but long enough to look like one ".repeat(100)).unwrap();
+    std::fs::write(
+        &path,
+        "this is no database, but long enough to look like one ".repeat(100),
+    )
+    .unwrap();
     let error = SqliteStore::open(&path, OPTIONS).err().unwrap().to_string();
     assert!(error.contains("tasks.sqlite"), "{error}");
 
@@ -379,7 +531,10 @@ fn a_file_of_another_kind_or_version_is_refused_with_its_name() {
     later.execute_batch("PRAGMA user_version = 99").unwrap();
     drop(later);
     let error = SqliteStore::open(&path, OPTIONS).err().unwrap().to_string();
-    assert!(error.contains("version 99") && error.contains("--data"), "{error}");
+    assert!(
+        error.contains("version 99") && error.contains("--data"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -388,11 +543,20 @@ fn the_stores_agree_under_every_order_of_operations() {
     let operation = prop_oneof![
         Just(complete()),
         Just(Event::Cancel),
-        Just(Event::Progress { attempt: 1, message: "m".into() }),
-        Just(Event::Complete { attempt: 2, result: raw(&json!({})) }),
+        Just(Event::Progress {
+            attempt: 1,
+            message: "m".into()
+        }),
+        Just(Event::Complete {
+            attempt: 2,
+            result: raw(&json!({}))
+        }),
         prop::sample::subsequence(vec!["a", "b", "c"], 1..3).prop_map(|keys| ask(&keys)),
         prop::sample::subsequence(vec!["a", "b", "c"], 1..3).prop_map(|keys| answer(&keys)),
-        Just(Event::Lose { error: error(), message: "x".into() }),
+        Just(Event::Lose {
+            error: error(),
+            message: "x".into()
+        }),
     ];
     let step = (0..3usize, prop::option::weighted(0.8, operation), 0..400i64);
     let mut runner = TestRunner::new(ProptestConfig::with_cases(64));
@@ -412,7 +576,10 @@ fn the_stores_agree_under_every_order_of_operations() {
                     now += pause;
                     let (a, b) = match event {
                         Some(event) => (
-                            format!("{:?}", one.store.apply(ids[index], event.clone(), now).await),
+                            format!(
+                                "{:?}",
+                                one.store.apply(ids[index], event.clone(), now).await
+                            ),
                             format!("{:?}", two.store.apply(ids[index], event, now).await),
                         ),
                         None => (

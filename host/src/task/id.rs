@@ -71,14 +71,24 @@ mod tests {
         let id = TaskId::random();
         let text = id.to_wire();
         assert_eq!(text.len(), 43);
-        assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));
+        assert!(
+            text.bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        );
         assert_eq!(TaskId::parse(&text), Some(id));
         assert!(!format!("{id:?}").contains(&text));
     }
 
     #[test]
     fn other_texts_are_no_ids() {
-        for text in ["", "x", &"!".repeat(43), &"A".repeat(44), &"é".repeat(21), &"B".repeat(43)] {
+        for text in [
+            "",
+            "x",
+            &"!".repeat(43),
+            &"A".repeat(44),
+            &"é".repeat(21),
+            &"B".repeat(43),
+        ] {
             assert_eq!(TaskId::parse(text), None, "{text}");
         }
     }

@@ -34,7 +34,11 @@ impl Listeners {
             by_task.entry(*id).or_default().push(Arc::clone(&mailbox));
         }
         drop(by_task);
-        Listener { listeners: Arc::clone(self), mailbox, ids }
+        Listener {
+            listeners: Arc::clone(self),
+            mailbox,
+            ids,
+        }
     }
 
     /// Notes that a task changed.
@@ -99,6 +103,9 @@ mod tests {
         assert_eq!(listener.next().await, a);
         assert!(listener.mailbox.changed.lock().is_empty());
         drop(listener);
-        assert!(listeners.by_task.lock().is_empty(), "nothing is left of a listener");
+        assert!(
+            listeners.by_task.lock().is_empty(),
+            "nothing is left of a listener"
+        );
     }
 }

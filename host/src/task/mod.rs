@@ -20,6 +20,6 @@ pub use record::{Inputs, Job, Millis, Outcome, Principal, Retention, Status, Tas
 pub(crate) use service::now;
 pub use service::{ReportError, TaskError, Tasks};
 pub use state::{Change, Event, Refusal, apply};
-pub use wire::TaskView;
 #[cfg(test)]
 pub(crate) use state_tests::task as example_task;
+pub use wire::TaskView;

@@ -22,7 +22,10 @@ impl Principal {
     /// A caller that did not authenticate.
     #[must_use]
     pub fn anonymous() -> Self {
-        Self { tenant: String::new(), subject: String::new() }
+        Self {
+            tenant: String::new(),
+            subject: String::new(),
+        }
     }
 }
 
@@ -120,7 +123,8 @@ impl Task {
     /// When the ttl is over.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
-        self.ttl_ms.map(|ttl| self.created_at.saturating_add_unsigned(ttl))
+        self.ttl_ms
+            .map(|ttl| self.created_at.saturating_add_unsigned(ttl))
     }
 
     /// When the sweep must look at it: to fail it while it is not final, to remove it when it is.
@@ -131,12 +135,13 @@ impl Task {
             return self.deadline();
         }
         Some(match self.deadline() {
-            Some(deadline) => {
-                deadline.max(self.updated_at.saturating_add_unsigned(retention.at_least_ms))
-            }
-            None => self.updated_at.saturating_add_unsigned(
-                retention.without_ttl_ms.max(retention.at_least_ms),
+            Some(deadline) => deadline.max(
+                self.updated_at
+                    .saturating_add_unsigned(retention.at_least_ms),
             ),
+            None => self
+                .updated_at
+                .saturating_add_unsigned(retention.without_ttl_ms.max(retention.at_least_ms)),
         })
     }
 }

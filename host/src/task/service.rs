@@ -107,8 +107,14 @@ impl Tasks {
         if task.owner != *caller {
             return Err(TaskError::NotFound);
         }
-        let over = task.due_at(self.limits.retention()).is_some_and(|due| due <= now());
-        if task.status.is_final() && over { Err(TaskError::Expired) } else { Ok(task) }
+        let over = task
+            .due_at(self.limits.retention())
+            .is_some_and(|due| due <= now());
+        if task.status.is_final() && over {
+            Err(TaskError::Expired)
+        } else {
+            Ok(task)
+        }
     }
 
     /// Takes a caller's answers. Keys that are not open are passed over; one malformed answer to an
@@ -143,7 +149,12 @@ impl Tasks {
         if answers.is_empty() {
             return Ok(());
         }
-        if self.store.apply(id, Event::Answer { responses: answers }, now()).await? == Applied::Changed {
+        if self
+            .store
+            .apply(id, Event::Answer { responses: answers }, now())
+            .await?
+            == Applied::Changed
+        {
             let run = self.runs.lock().get(&id).cloned();
             if let Some(run) = run {
                 run.answered.notify_one();
@@ -200,7 +211,13 @@ impl Tasks {
     ) -> Result<TaskId, StoreError> {
         let id = TaskId::random();
         // Known before it can be asked for, so that no cancel can miss the run.
-        self.runs.lock().insert(id, Run { cancel, answered: Arc::default() });
+        self.runs.lock().insert(
+            id,
+            Run {
+                cancel,
+                answered: Arc::default(),
+            },
+        );
         let created = self.store.create(id, task, job).await;
         if created.is_err() {
             self.runs.lock().remove(&id);
@@ -256,10 +273,14 @@ impl Tasks {
         self.runs.lock().remove(&id);
     }
 
-    /// Tells every run that the server stops.
-    pub fn stop_runs(&self) {
-        for run in self.runs.lock().values() {
-            run.cancel.cancel();
+    /// The server stops: fails the tasks that still run, and tells their runs.
+    pub async fn stop_runs(&self) {
+        let ids: Vec<TaskId> = self.runs.lock().keys().copied().collect();
+        for id in ids {
+            if let Err(error) = self.end(id, loss()).await {
+                // The next start finds it and fails it.
+                tracing::warn!(%error, "could not fail a task that the stop interrupts");
+            }
         }
     }
 
@@ -285,9 +306,7 @@ impl Tasks {
     /// # Errors
     /// [`StoreError`].
     pub async fn recover(&self) -> Result<usize, StoreError> {
-        let message = "The server stopped while the task was running";
-        let error = raw(&RpcError::internal(message));
-        self.store.recover(Event::Lose { error, message: message.to_owned() }, now()).await
+        self.store.recover(loss(), now()).await
     }
 }
 
@@ -304,11 +323,24 @@ pub enum ReportError {
 
 fn expiry() -> Event {
     let message = "The task did not end within its ttl";
-    Event::Expire { error: raw(&RpcError::internal(message)), message: message.to_owned() }
+    Event::Expire {
+        error: raw(&RpcError::internal(message)),
+        message: message.to_owned(),
+    }
+}
+
+fn loss() -> Event {
+    let message = "The server stopped while the task was running";
+    Event::Lose {
+        error: raw(&RpcError::internal(message)),
+        message: message.to_owned(),
+    }
 }
 
 /// The present time.
 pub(crate) fn now() -> Millis {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }

@@ -134,7 +134,11 @@ fn transition(task: &mut Task, event: Event, now: Millis) -> Result<Change, Refu
             task.message = None;
             task.outcome = Some(Outcome::Result(result));
         }
-        Event::Fail { attempt, error, message } => {
+        Event::Fail {
+            attempt,
+            error,
+            message,
+        } => {
             fence(task, attempt)?;
             fail(task, error, message);
         }
@@ -155,7 +159,11 @@ fn transition(task: &mut Task, event: Event, now: Millis) -> Result<Change, Refu
 }
 
 fn fence(task: &Task, attempt: u32) -> Result<(), Refusal> {
-    if attempt == task.attempt { Ok(()) } else { Err(Refusal::Stale) }
+    if attempt == task.attempt {
+        Ok(())
+    } else {
+        Err(Refusal::Stale)
+    }
 }
 
 fn fail(task: &mut Task, error: Box<RawValue>, message: String) {
@@ -184,8 +192,19 @@ fn ask(task: &mut Task, requests: Vec<(String, Value)>) -> Result<(), Refusal> {
         )));
     }
     let size = |value: &Value| value.to_string().len();
-    let total: usize = inputs.open.values().chain(inputs.answered.values()).map(size).sum();
-    if total + requests.iter().map(|(_, request)| size(request)).sum::<usize>() > limits::INPUT_BYTES {
+    let total: usize = inputs
+        .open
+        .values()
+        .chain(inputs.answered.values())
+        .map(size)
+        .sum();
+    if total
+        + requests
+            .iter()
+            .map(|(_, request)| size(request))
+            .sum::<usize>()
+        > limits::INPUT_BYTES
+    {
         return Err(Refusal::InputLimit(format!(
             "the inputs of a call may have {} bytes together",
             limits::INPUT_BYTES

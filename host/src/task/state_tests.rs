@@ -30,19 +30,36 @@ fn events() -> impl Strategy<Value = Event> {
     let keys = || prop::collection::vec("[a-d]", 1..4);
     let error = || raw(&json!({ "code": -32603, "message": "x" }));
     prop_oneof![
-        (attempt.clone(), "[a-z]{0,2}").prop_map(|(attempt, message)| Event::Progress { attempt, message }),
+        (attempt.clone(), "[a-z]{0,2}")
+            .prop_map(|(attempt, message)| Event::Progress { attempt, message }),
         (attempt.clone(), keys()).prop_map(|(attempt, keys)| Event::AskInput {
             attempt,
-            requests: keys.into_iter().map(|key| (key, json!({ "method": "roots/list" }))).collect(),
+            requests: keys
+                .into_iter()
+                .map(|key| (key, json!({ "method": "roots/list" })))
+                .collect(),
         }),
-        attempt.clone().prop_map(|attempt| Event::Complete { attempt, result: raw(&json!({})) }),
-        attempt.prop_map(move |attempt| Event::Fail { attempt, error: error(), message: "x".into() }),
+        attempt.clone().prop_map(|attempt| Event::Complete {
+            attempt,
+            result: raw(&json!({}))
+        }),
+        attempt.prop_map(move |attempt| Event::Fail {
+            attempt,
+            error: error(),
+            message: "x".into()
+        }),
         keys().prop_map(|keys| Event::Answer {
             responses: keys.into_iter().map(|key| (key, Value::Null)).collect(),
         }),
         Just(Event::Cancel),
-        Just(Event::Expire { error: error(), message: "expired".into() }),
-        Just(Event::Lose { error: error(), message: "lost".into() }),
+        Just(Event::Expire {
+            error: error(),
+            message: "expired".into()
+        }),
+        Just(Event::Lose {
+            error: error(),
+            message: "lost".into()
+        }),
     ]
 }
 
@@ -92,25 +109,46 @@ proptest! {
 fn a_partial_answer_leaves_the_rest_open() {
     let mut task = task(None);
     let request = |key: &str| (key.to_owned(), json!({ "method": "roots/list" }));
-    let ask = Event::AskInput { attempt: 1, requests: vec![request("a"), request("b")] };
+    let ask = Event::AskInput {
+        attempt: 1,
+        requests: vec![request("a"), request("b")],
+    };
     apply(&mut task, ask, 1_001).unwrap();
-    let answer = |key: &str| Event::Answer { responses: vec![(key.to_owned(), json!({}))] };
-    assert_eq!(apply(&mut task, answer("zzz"), 1_002), Ok(Change::Unchanged));
+    let answer = |key: &str| Event::Answer {
+        responses: vec![(key.to_owned(), json!({}))],
+    };
+    assert_eq!(
+        apply(&mut task, answer("zzz"), 1_002),
+        Ok(Change::Unchanged)
+    );
     assert_eq!(apply(&mut task, answer("a"), 1_003), Ok(Change::Changed));
     assert_eq!(task.status, Status::InputRequired);
     assert_eq!(task.inputs.open.keys().collect::<Vec<_>>(), ["b"]);
-    assert_eq!(apply(&mut task, answer("a"), 1_004), Ok(Change::Unchanged), "the first answer wins");
+    assert_eq!(
+        apply(&mut task, answer("a"), 1_004),
+        Ok(Change::Unchanged),
+        "the first answer wins"
+    );
     assert_eq!(apply(&mut task, answer("b"), 1_005), Ok(Change::Changed));
     assert_eq!(task.status, Status::Working);
-    let again = Event::AskInput { attempt: 1, requests: vec![request("c"), request("a")] };
-    assert_eq!(apply(&mut task, again, 1_006), Err(Refusal::DuplicateKeys(vec!["a".into()])));
+    let again = Event::AskInput {
+        attempt: 1,
+        requests: vec![request("c"), request("a")],
+    };
+    assert_eq!(
+        apply(&mut task, again, 1_006),
+        Err(Refusal::DuplicateKeys(vec!["a".into()]))
+    );
     assert!(task.inputs.open.is_empty());
 }
 
 #[test]
 fn a_task_never_expires_before_its_ttl() {
     let mut task = task(Some(10));
-    let expire = || Event::Expire { error: raw(&json!({})), message: "expired".into() };
+    let expire = || Event::Expire {
+        error: raw(&json!({})),
+        message: "expired".into(),
+    };
     assert_eq!(apply(&mut task, expire(), 1_009), Ok(Change::Unchanged));
     assert_eq!(apply(&mut task, expire(), 1_010), Ok(Change::Changed));
     assert_eq!(task.status, Status::Failed);

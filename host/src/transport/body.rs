@@ -3,7 +3,8 @@
 //! Invariant: the future that works on a request lives in its body once the stream began, so a
 //! client that closes the stream stops the work.
 
-use crate::server::{Events, Response};
+use crate::call::Events;
+use crate::server::Response;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use hyper::body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
@@ -39,7 +40,14 @@ impl EventStream {
     pub(super) fn new(work: Work, events: Arc<Events>, keep_alive: Duration) -> Self {
         let filled = wait(Arc::clone(&events));
         let silence = Box::pin(sleep(keep_alive));
-        Self { work: Some(work), events, filled, reply: None, keep_alive, silence }
+        Self {
+            work: Some(work),
+            events,
+            filled,
+            reply: None,
+            keep_alive,
+            silence,
+        }
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -81,7 +89,9 @@ impl EventStream {
     }
 
     fn restart_silence(&mut self) {
-        self.silence.as_mut().reset(Instant::now() + self.keep_alive);
+        self.silence
+            .as_mut()
+            .reset(Instant::now() + self.keep_alive);
     }
 }
 

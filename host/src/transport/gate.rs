@@ -105,30 +105,48 @@ fn is_own_host(host: &str, limits: &ServerLimits) -> bool {
     };
     let loopback = ["localhost", "127.0.0.1", "::1"];
     loopback.iter().any(|own| name.eq_ignore_ascii_case(own))
-        || limits.allowed_hosts.iter().any(|own| {
-            name.eq_ignore_ascii_case(own) || host.eq_ignore_ascii_case(own)
-        })
+        || limits
+            .allowed_hosts
+            .iter()
+            .any(|own| name.eq_ignore_ascii_case(own) || host.eq_ignore_ascii_case(own))
 }
 
 /// The server's own pages, and those that the operator named.
 fn is_allowed_origin(origin: &str, host: Option<&str>, limits: &ServerLimits) -> bool {
-    let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    own.zip(host).is_some_and(|(own, host)| own.eq_ignore_ascii_case(host))
-        || limits.allowed_origins.iter().any(|allowed| origin.eq_ignore_ascii_case(allowed))
+    let own = origin
+        .strip_prefix("http://")
+        .or_else(|| origin.strip_prefix("https://"));
+    own.zip(host)
+        .is_some_and(|(own, host)| own.eq_ignore_ascii_case(host))
+        || limits
+            .allowed_origins
+            .iter()
+            .any(|allowed| origin.eq_ignore_ascii_case(allowed))
 }
 
 /// No `Accept` at all accepts JSON: only who names streams gets one.
 fn accepts(headers: &HeaderMap) -> Accepts {
     if !headers.contains_key(ACCEPT) {
-        return Accepts { json: true, events: false };
+        return Accepts {
+            json: true,
+            events: false,
+        };
     }
-    let mut accepts = Accepts { json: false, events: false };
+    let mut accepts = Accepts {
+        json: false,
+        events: false,
+    };
     for value in headers.get_all(ACCEPT) {
         for range in value.to_str().unwrap_or_default().split(',') {
             match media_type(range).to_ascii_lowercase().as_str() {
                 "application/json" | "application/*" => accepts.json = true,
                 "text/event-stream" | "text/*" => accepts.events = true,
-                "*/*" => accepts = Accepts { json: true, events: true },
+                "*/*" => {
+                    accepts = Accepts {
+                        json: true,
+                        events: true,
+                    }
+                }
                 _ => {}
             }
         }
@@ -159,15 +177,32 @@ mod tests {
         };
         let mut all = vec![("content-type", "application/json; charset=utf-8")];
         all.extend_from_slice(pairs);
-        check(&Method::POST, &Uri::from_static("/mcp"), &head(&all), &limits, true)
+        check(
+            &Method::POST,
+            &Uri::from_static("/mcp"),
+            &head(&all),
+            &limits,
+            true,
+        )
     }
 
     #[test]
     fn only_own_names_are_served() {
-        for host in ["localhost", "LOCALHOST:80", "127.0.0.1:8080", "[::1]:8080", "mcp.example"] {
+        for host in [
+            "localhost",
+            "LOCALHOST:80",
+            "127.0.0.1:8080",
+            "[::1]:8080",
+            "mcp.example",
+        ] {
             assert!(post(&[("host", host)]).is_ok(), "{host}");
         }
-        for host in ["evil.example.com", "127.0.0.1.evil.example", "localhost.evil", ""] {
+        for host in [
+            "evil.example.com",
+            "127.0.0.1.evil.example",
+            "localhost.evil",
+            "",
+        ] {
             assert_eq!(post(&[("host", host)]), Err(Refusal::Host), "{host}");
         }
         assert_eq!(post(&[]), Err(Refusal::Host));
@@ -177,7 +212,13 @@ mod tests {
     fn only_own_and_named_origins_may_call() {
         let from = |origin: &str| post(&[("host", "127.0.0.1:1"), ("origin", origin)]);
         assert!(from("http://127.0.0.1:1").is_ok() && from("https://ok.example").is_ok());
-        for origin in ["http://127.0.0.1:2", "http://evil.example.com", "null", "127.0.0.1:1", ""] {
+        for origin in [
+            "http://127.0.0.1:2",
+            "http://evil.example.com",
+            "null",
+            "127.0.0.1:1",
+            "",
+        ] {
             assert_eq!(from(origin), Err(Refusal::Origin), "{origin}");
         }
     }
@@ -187,11 +228,17 @@ mod tests {
         let accept = |accept: &str| {
             post(&[("host", "localhost"), ("accept", accept)]).map(|a| (a.json, a.events))
         };
-        assert_eq!(accept("application/json, text/event-stream"), Ok((true, true)));
+        assert_eq!(
+            accept("application/json, text/event-stream"),
+            Ok((true, true))
+        );
         assert_eq!(accept("*/*"), Ok((true, true)));
         assert_eq!(accept("application/json;q=0.9"), Ok((true, false)));
         assert_eq!(accept("text/event-stream"), Ok((false, true)));
         assert_eq!(accept("text/html"), Err(Refusal::Accept));
-        assert_eq!(post(&[("host", "localhost")]).map(|a| (a.json, a.events)), Ok((true, false)));
+        assert_eq!(
+            post(&[("host", "localhost")]).map(|a| (a.json, a.events)),
+            Ok((true, false))
+        );
     }
 }

@@ -5,9 +5,10 @@
 
 use super::body::{EventStream, ResponseBody, Work};
 use super::gate::{self, Refusal};
+use crate::call::Events;
 use crate::limits::RECEIVE_TIME;
 use crate::protocol::{Code, RpcError, failure};
-use crate::server::{Events, Response as Reply, Server};
+use crate::server::{Response as Reply, Server};
 use crate::task::Principal;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -27,9 +28,9 @@ use tokio_util::task::TaskTracker;
 
 /// Why the server does not listen.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {address}: {source}; choose another address with --listen")]
+#[error("cannot listen on {address}; choose another address with --listen")]
 pub struct ListenError {
-    address: SocketAddr,
+    address: String,
     source: std::io::Error,
 }
 
@@ -40,15 +41,24 @@ pub struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// Binds an address.
+    /// Binds an address: a name or a number, and a port.
     ///
     /// # Errors
     /// [`ListenError`].
-    pub async fn bind(address: SocketAddr) -> Result<Self, ListenError> {
-        let failed = |source| ListenError { address, source };
+    pub async fn bind(address: &str) -> Result<Self, ListenError> {
+        let failed = |source| ListenError {
+            address: address.to_owned(),
+            source,
+        };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         Ok(Self { listener, address })
+    }
+
+    /// True if only this machine can connect.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        self.address.ip().is_loopback()
     }
 
     /// Where clients connect.
@@ -63,10 +73,12 @@ impl HttpTransport {
         let limits = &server.settings().server;
         let places = Arc::new(Semaphore::new(limits.max_connections));
         let connections = TaskTracker::new();
-        let loopback = self.address.ip().is_loopback();
+        let loopback = self.is_loopback();
         let stopping = server.stopping().clone();
         loop {
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { break };
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+                break;
+            };
             let accepted = tokio::select! {
                 () = stopping.cancelled() => break,
                 accepted = self.listener.accept() => accepted,
@@ -89,7 +101,10 @@ impl HttpTransport {
         drop(self.listener);
         connections.close();
         let drain = Duration::from_millis(limits.drain_ms);
-        if tokio::time::timeout(drain, connections.wait()).await.is_err() {
+        if tokio::time::timeout(drain, connections.wait())
+            .await
+            .is_err()
+        {
             tracing::warn!("{} connections were cut off", connections.len());
         }
     }
@@ -190,12 +205,17 @@ fn stream(work: Work, events: Arc<Events>, keep_alive: Duration) -> Response<Res
 fn refuse(refusal: Refusal) -> Response<ResponseBody> {
     let mut response = plain(refusal.status(), refusal.reason());
     if refusal == Refusal::Method {
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+        response
+            .headers_mut()
+            .insert(ALLOW, HeaderValue::from_static("POST"));
     }
     response
 }
 
 fn plain(status: StatusCode, reason: &'static str) -> Response<ResponseBody> {
     let body: Bytes = failure(None, &RpcError::new(Code::InvalidRequest, reason));
-    whole(Reply { status: status.as_u16(), body: Some(body) })
+    whole(Reply {
+        status: status.as_u16(),
+        body: Some(body),
+    })
 }

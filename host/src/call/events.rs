@@ -27,7 +27,12 @@ impl Events {
     /// A queue; closed if the client does not accept a stream.
     #[must_use]
     pub fn new(open: bool) -> Self {
-        Self { open, queue: Mutex::default(), filled: Notify::new(), drained: Notify::new() }
+        Self {
+            open,
+            queue: Mutex::default(),
+            filled: Notify::new(),
+            drained: Notify::new(),
+        }
     }
 
     /// True if the client accepts a stream.
