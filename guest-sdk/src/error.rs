@@ -128,7 +128,7 @@ fn start(error: &StartError) -> Error {
             internal("this tool does not declare that it may become a task".to_owned())
         }
         StartError::InvalidOption(text) => internal(format!("task option: {text}")),
-        StartError::LimitReached => internal("the server holds as many tasks as it may".to_owned()),
+        StartError::LimitReached => internal("Task limit reached".to_owned()),
         StartError::StoreFailed(text) => internal(format!("the task could not be stored: {text}")),
         StartError::Final => Error::Final,
     }

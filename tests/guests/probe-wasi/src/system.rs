@@ -1,0 +1,86 @@
+//! Files, environment, streams and time, as the standard library reaches them.
+
+use cofferdam_guest::prelude::*;
+use serde_json::{Map, Value, json};
+use std::io::{Read, Write};
+use std::{env, fs, io, thread};
+
+/// Tries to read files, folders, the environment and standard input, and tells what came of each:
+/// what was read, or the error.
+#[tool]
+pub fn reach() -> Result<ToolResult> {
+    let variables: Map<String, Value> = env::vars_os()
+        .map(|(name, value)| {
+            (
+                name.to_string_lossy().into_owned(),
+                json!(value.to_string_lossy()),
+            )
+        })
+        .collect();
+    let arguments: Vec<String> = env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    let mut report = Map::from_iter([
+        ("environment".to_owned(), Value::Object(variables)),
+        ("arguments".to_owned(), json!(arguments)),
+        ("preopened".to_owned(), json!(preopened())),
+        ("stdin".to_owned(), json!(told(stdin()))),
+    ]);
+    for path in ["/", ".", "..", "/tmp"] {
+        let entries = fs::read_dir(path).map(|entries| format!("{} entries", entries.count()));
+        report.insert(format!("list {path}"), json!(told(entries)));
+    }
+    for path in [
+        "/etc/passwd",
+        "../etc/passwd",
+        "/proc/self/environ",
+        "/dev/urandom",
+        "Cargo.toml",
+    ] {
+        let bytes = fs::read(path).map(|bytes| format!("{} bytes", bytes.len()));
+        report.insert(format!("read {path}"), json!(told(bytes)));
+    }
+    for path in ["/tmp/probe-wasi", "probe-wasi", "/probe-wasi"] {
+        let written = fs::write(path, b"probe").map(|()| "written".to_owned());
+        report.insert(format!("write {path}"), json!(told(written)));
+    }
+    ToolResult::new().structured(&report)
+}
+
+/// Prints so many lines to both standard streams.
+#[tool]
+pub fn say(lines: u32) -> String {
+    let (mut out, mut err) = (io::stdout(), io::stderr());
+    for n in 0..lines {
+        let written =
+            writeln!(out, "stdout line {n}").and_then(|()| writeln!(err, "stderr line {n}"));
+        if let Err(error) = written {
+            return format!("line {n}: {error}");
+        }
+    }
+    "said".to_owned()
+}
+
+/// Sleeps by the clock of WASI rather than by the verb.
+#[tool]
+pub fn doze(ms: u64) -> String {
+    thread::sleep(Duration::from_millis(ms));
+    "slept".to_owned()
+}
+
+fn preopened() -> Vec<String> {
+    wasip2::filesystem::preopens::get_directories()
+        .into_iter()
+        .map(|(_, path)| path)
+        .collect()
+}
+
+fn stdin() -> io::Result<String> {
+    let mut text = String::new();
+    io::stdin().read_to_string(&mut text)?;
+    Ok(format!("{} bytes", text.len()))
+}
+
+fn told(outcome: io::Result<String>) -> String {
+    outcome.unwrap_or_else(|error| format!("error: {error}"))
+}

@@ -1,0 +1,92 @@
+//! A tool that asks.
+
+use crate::names;
+use crate::tasks::{End, Options, begin};
+use cofferdam_guest::prelude::*;
+use cofferdam_guest::{Action, InputAnswer};
+use serde_json::{Map, Value, json};
+
+/// What to ask for.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    #[default]
+    Form,
+    Url,
+    Sampling,
+    Roots,
+}
+
+/// Becomes a task unless told not to, and asks all keys at once; then perhaps asks again; then ends,
+/// with the answers if nothing else is said.
+#[tool(task = "optional")]
+#[allow(clippy::too_many_arguments)]
+pub fn ask(
+    call: &Call,
+    keys: Vec<String>,
+    again: Option<Vec<String>>,
+    kind: Option<Kind>,
+    /// The form's schema, as text.
+    schema: Option<String>,
+    then: Option<End>,
+    inline: Option<bool>,
+    options: Option<Options>,
+) -> Result<ToolResult> {
+    if inline != Some(true) {
+        begin(call, options)?;
+    }
+    let request = request(kind.unwrap_or_default(), schema);
+    let mut told = Map::new();
+    for keys in [Some(keys), again].into_iter().flatten() {
+        match call.ask(keys.iter().map(|key| (key.as_str(), request.clone()))) {
+            Ok(answers) => {
+                told.extend(
+                    keys.into_iter()
+                        .filter_map(|key| answers.get(&key).map(tell).map(|told| (key, told))),
+                );
+            }
+            Err(error) => return Ok(ToolResult::text(names::input(&error))),
+        }
+    }
+    match then {
+        Some(end) => end.meet(call, None, "asked"),
+        None => ToolResult::text("asked").structured(&told),
+    }
+}
+
+fn request(kind: Kind, schema: Option<String>) -> InputRequest {
+    match kind {
+        Kind::Form => {
+            let mut form = InputRequest::form_with(
+                "What is it?",
+                &json!({ "type": "object", "properties": { "value": { "type": "string" } }, "required": ["value"] }),
+            );
+            if let (InputRequest::Form(form), Some(schema)) = (&mut form, schema) {
+                form.schema = schema;
+            }
+            form
+        }
+        Kind::Url => InputRequest::visit("Go there", "https://example.com/page"),
+        Kind::Sampling => InputRequest::prompt("Say something", 10),
+        Kind::Roots => InputRequest::Roots,
+    }
+}
+
+fn tell(answer: &InputAnswer) -> Value {
+    match answer {
+        InputAnswer::Elicitation(answer) => {
+            let action = match answer.action {
+                Action::Accept => "accept",
+                Action::Decline => "decline",
+                Action::Cancel => "cancel",
+            };
+            match answer.content.as_deref().map(serde_json::from_str::<Value>) {
+                Some(Ok(content)) => json!({ "action": action, "content": content }),
+                Some(Err(error)) => json!({ "action": action, "unreadable": error.to_string() }),
+                None => json!({ "action": action }),
+            }
+        }
+        InputAnswer::Sampling(answer) => json!({ "model": answer.model, "text": answer.text() }),
+        InputAnswer::Roots(roots) => json!(roots.iter().map(|root| &root.uri).collect::<Vec<_>>()),
+    }
+}
