@@ -1,16 +1,11 @@
 // Drives the official TypeScript client and the official Tasks requester against a server that
-// serves the conformance component. Usage: PACKAGES=node_modules node ext-tasks.mjs URL
+// serves the conformance component. It is read from standard input, in the folder that holds the
+// packages: node --input-type=module - URL < ext-tasks.mjs
 // Prints a word for each thing that worked; exits with an error at the first that did not.
 
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-
-const require = createRequire(join(process.env.PACKAGES, "x.js"));
-const load = (name) => import(pathToFileURL(require.resolve(name)).href);
-const { Client, StreamableHTTPClientTransport } = await load("@modelcontextprotocol/client");
-const { createTaskSessionFromClient, resultFromTaskOutcome } = await load("@modelcontextprotocol/ext-tasks/client");
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { createTaskSessionFromClient, resultFromTaskOutcome } from "@modelcontextprotocol/ext-tasks/client";
 
 const [url] = process.argv.slice(2);
 const protocolVersion = "2026-07-28";

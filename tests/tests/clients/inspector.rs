@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use cofferdam_tests::{Options, Server, node, node_modules, patient};
+use cofferdam_tests::{Declares, Options, Server, node, node_modules, patient};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -43,19 +43,27 @@ impl Inspector {
         inspector
     }
 
-    /// Runs one command and returns what it printed.
-    async fn text(&self, arguments: &[&str]) -> String {
+    /// One command, ready to be run.
+    fn command(&self, arguments: &[&str]) -> std::process::Command {
         let home = self.home.path();
-        let run = Command::new(node())
+        let mut command = std::process::Command::new(node());
+        command
             .arg(&self.program)
             .args(arguments)
             .env("HOME", home)
+            .env("TMPDIR", home)
             .env("MCP_CATALOG_PATH", home.join("catalog.json"))
             .env("MCP_INSPECTOR_SECRET_STORE", "file")
             // Its daemon must be started by the pinned Node too.
             .env("PATH", search_path(&node()))
             .envs(self.private.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs one command and returns what it printed.
+    async fn text(&self, arguments: &[&str]) -> String {
+        let run = Command::from(self.command(arguments))
             .kill_on_drop(true)
             .output();
         let output = patient(&format!("mcpdo {arguments:?}"), run)
@@ -78,9 +86,12 @@ impl Inspector {
         serde_json::from_str(&text)
             .unwrap_or_else(|error| panic!("mcpdo {arguments:?}: {error}: {text}"))
     }
+}
 
-    async fn stop(self) {
-        self.text(&["daemon", "stop"]).await;
+impl Drop for Inspector {
+    /// Whatever the test came to, its daemon must not stay.
+    fn drop(&mut self) {
+        let _ = self.command(&["daemon", "stop"]).output();
     }
 }
 
@@ -135,5 +146,17 @@ async fn the_inspector_calls_polls_answers_and_cancels() {
         .await;
     assert!(answer.to_string().contains("\"content\""), "{answer}");
 
-    inspector.stop().await;
+    // It holds no id of its own then, so it is given one.
+    let task = server.client().declaring(Declares::Tasks);
+    let task = task
+        .task("slow_compute", json!({"seconds": 60, "label": "long"}))
+        .await;
+    let state = inspector
+        .json(&["@cofferdam", "tasks/get", task.id()])
+        .await;
+    assert!(state.to_string().contains("\"working\""), "{state}");
+    inspector
+        .json(&["@cofferdam", "tasks/cancel", task.id()])
+        .await;
+    assert_eq!(task.status().await, "cancelled");
 }

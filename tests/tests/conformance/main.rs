@@ -1,5 +1,5 @@
 //! The official conformance suite against the real server. Each check must succeed, except those in
-//! `expected-failures.json`, each of which must fail: the list can only become shorter.
+//! `expected-failures.json`, none of which may: the list can only become shorter.
 
 #![allow(
     clippy::expect_used,
@@ -42,7 +42,7 @@ async fn the_official_suite_passes() {
     assert_eq!(scenarios.len(), 50, "{report}\n{scenarios:?}");
 
     let expected = expected();
-    let bad = |status: &str| status == "FAILURE" || status == "WARNING";
+    let bad = |status: &str| status != "SUCCESS" && status != "INFO";
     let failed: BTreeSet<&Check> = outcomes
         .iter()
         .filter(|(_, status, _)| bad(status))
@@ -69,18 +69,6 @@ async fn the_official_suite_passes() {
         "remove from expected-failures.json, as they pass or no longer exist: {stale:?}"
     );
 
-    // Only a scenario that the suite itself has not written yet may check nothing.
-    let skipped: Vec<&Check> = outcomes
-        .iter()
-        .filter(|(_, status, _)| status == "SKIPPED")
-        .map(|(check, ..)| check)
-        .collect();
-    assert!(
-        skipped
-            .iter()
-            .all(|(scenario, _)| scenario == "tasks-status-notifications"),
-        "{skipped:?}"
-    );
     assert!(
         counts.get("SUCCESS").is_some_and(|&count| count > 100),
         "{counts:?}"
@@ -145,7 +133,7 @@ fn read(folder: &Path) -> Vec<(Check, String, String)> {
     outcomes
 }
 
-/// The checks that are known to fail.
+/// The checks that are known not to succeed: failures, warnings and what the suite skips.
 fn expected() -> BTreeSet<Check> {
     let entries: Vec<Value> =
         serde_json::from_str(include_str!("../../conformance/expected-failures.json"))
