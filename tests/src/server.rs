@@ -101,29 +101,15 @@ impl Server {
     /// # Panics
     /// If it listens instead.
     pub async fn refuse(options: Options) -> (ExitStatus, String) {
-        let data = data_folder();
-        let mut child = options
-            .command(data.path())
-            .spawn()
-            .expect("the server's binary can be run");
-        let log = Log::of(child.stderr.take().expect("stderr is piped"));
-        let stdout = child.stdout.take().expect("stdout is piped");
-        let mut child = Guard(Some(child));
-        // Its standard output ends when it does.
-        let written = spawn_blocking(move || std::io::read_to_string(stdout));
-        let what = format!(
-            "a server with {:?} to refuse to start",
-            options.command(data.path())
-        );
-        let Ok(stdout) = tokio::time::timeout(PATIENCE, written).await else {
-            drop(child);
-            panic!("waited in vain for {what}: {}", log.text());
-        };
-        let stdout = stdout.expect("the reading thread").expect("UTF-8");
-        assert!(stdout.is_empty(), "{what}, but it wrote {stdout}");
-        let mut child = child.0.take().expect("not taken before");
-        let status = child.wait().expect("the child can be waited for");
-        (status, log.whole().await)
+        refusal(&options, data_folder().path()).await
+    }
+
+    /// Starts a further server that should refuse to start in the data folder of `other`.
+    ///
+    /// # Panics
+    /// As [`Server::refuse`].
+    pub async fn refuse_in(options: Options, other: &Self) -> (ExitStatus, String) {
+        refusal(&options, other.data()).await
     }
 
     async fn start_in(options: Options, data: Arc<TempDir>) -> Self {
@@ -246,6 +232,31 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+async fn refusal(options: &Options, data: &Path) -> (ExitStatus, String) {
+    let mut child = options
+        .command(data)
+        .spawn()
+        .expect("the server's binary can be run");
+    let log = Log::of(child.stderr.take().expect("stderr is piped"));
+    let stdout = child.stdout.take().expect("stdout is piped");
+    let mut child = Guard(Some(child));
+    // Its standard output ends when it does.
+    let written = spawn_blocking(move || std::io::read_to_string(stdout));
+    let what = format!(
+        "a server with {:?} to refuse to start",
+        options.command(data)
+    );
+    let Ok(stdout) = tokio::time::timeout(PATIENCE, written).await else {
+        drop(child);
+        panic!("waited in vain for {what}: {}", log.text());
+    };
+    let stdout = stdout.expect("the reading thread").expect("UTF-8");
+    assert!(stdout.is_empty(), "{what}, but it wrote {stdout}");
+    let mut child = child.0.take().expect("not taken before");
+    let status = child.wait().expect("the child can be waited for");
+    (status, log.whole().await)
 }
 
 struct Guard(Option<Child>);

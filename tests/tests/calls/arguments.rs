@@ -22,6 +22,36 @@ async fn bad_arguments_are_told_as_a_tool_error() {
     }
 }
 
+// Every rule of the schema counts, not types alone.
+#[tokio::test]
+async fn the_whole_schema_is_checked() {
+    let server = Server::start(Options::probe()).await;
+    let good = json!({"word": "abc", "number": 5, "list": [true]});
+    assert_ne!(
+        server.client().result("strict", good.clone()).await["isError"],
+        true
+    );
+    for (member, value) in [
+        ("word", json!("")),
+        ("word", json!("abcdef")),
+        ("word", json!("ABC")),
+        ("number", json!(0)),
+        ("number", json!(11)),
+        ("number", json!(1.5)),
+        ("list", json!([true, true, true, true])),
+        ("list", json!([1])),
+    ] {
+        let mut arguments = good.clone();
+        arguments[member] = value.clone();
+        let result = server.client().result("strict", arguments).await;
+        let text = result["content"][0]["text"].as_str().expect("text");
+        assert!(
+            result["isError"] == true && text.contains(member),
+            "{member} {value}: {text}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn an_unknown_tool_is_an_error_of_the_request() {
     let server = Server::start(Options::probe()).await;

@@ -16,4 +16,5 @@ mod listen_filter;
 mod negotiation;
 mod restart;
 mod secrecy;
+mod stores;
 mod verbs;

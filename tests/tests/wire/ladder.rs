@@ -110,6 +110,34 @@ async fn metadata_comes_before_the_headers() {
 }
 
 #[tokio::test]
+async fn metadata_has_types() {
+    let server = Server::start(Options::probe()).await;
+    let client = server.client();
+    for (key, value) in [
+        ("protocolVersion", json!(5)),
+        ("protocolVersion", json!(null)),
+        ("clientCapabilities", json!([])),
+        ("clientCapabilities", json!("all")),
+        ("clientCapabilities", json!(null)),
+        ("clientInfo", json!("me")),
+        ("clientInfo", json!({"name": "me"})),
+        ("logLevel", json!("loud")),
+        ("progressToken", json!(1.5)),
+    ] {
+        let call = discover(&client).meta(key, value.clone());
+        assert_eq!(code(call).await, (400, -32602), "{key} {value}");
+    }
+    // Who calls may stay unsaid.
+    let call = discover(&client).edit(|message| {
+        let meta = message["params"]["_meta"]
+            .as_object_mut()
+            .expect("an object");
+        assert!(meta.shift_remove(&format!("{META}clientInfo")).is_some());
+    });
+    call.answer().await.result();
+}
+
+#[tokio::test]
 async fn headers_come_before_the_version() {
     let server = Server::start(Options::probe()).await;
     // The header speaks of a good version, the body of an unknown one: they differ, first of all.

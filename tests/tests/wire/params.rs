@@ -37,6 +37,62 @@ async fn a_repeated_argument_must_be_there_and_agree() {
 }
 
 #[tokio::test]
+async fn numbers_and_truths_compare_by_value() {
+    let server = Server::start(Options::probe()).await;
+    let number = || call(&server, json!({"priority": 42}));
+    for good in ["42", "42.0", " 42 ", "=?base64?NDI=?="] {
+        number()
+            .header("Mcp-Param-Priority", good)
+            .answer()
+            .await
+            .result();
+    }
+    for bad in ["", "43", "0x2a", "forty-two", "NaN", "42 42"] {
+        number()
+            .header("Mcp-Param-Priority", bad)
+            .answer()
+            .await
+            .error(400, -32020);
+    }
+    let dry = |value: bool| call(&server, json!({"dry": value}));
+    dry(true)
+        .header("Mcp-Param-Dry", "true")
+        .answer()
+        .await
+        .result();
+    dry(false)
+        .header("Mcp-Param-Dry", "false")
+        .answer()
+        .await
+        .result();
+    for bad in ["false", "True", "1", ""] {
+        dry(true)
+            .header("Mcp-Param-Dry", bad)
+            .answer()
+            .await
+            .error(400, -32020);
+    }
+}
+
+#[tokio::test]
+async fn an_argument_within_an_object_is_repeated_too() {
+    let server = Server::start(Options::probe()).await;
+    let zone = || call(&server, json!({"zone": {"number": -7}}));
+    zone().answer().await.error(400, -32020);
+    zone()
+        .header("mcp-param-ZONE", "-7")
+        .answer()
+        .await
+        .result();
+    zone()
+        .header("Mcp-Param-Zone", "7")
+        .answer()
+        .await
+        .error(400, -32020);
+    call(&server, json!({"zone": {}})).answer().await.result();
+}
+
+#[tokio::test]
 async fn half_a_sentinel_is_a_literal() {
     let server = Server::start(Options::probe()).await;
     for literal in ["=?base64?SGVsbG8=", "SGVsbG8=?="] {
