@@ -143,16 +143,20 @@ fn components(messages: &[u8]) -> Result<BTreeMap<PathBuf, PathBuf>> {
     Ok(files)
 }
 
-/// Puts a component where servers and tests find it.
+/// Where servers and tests find a component.
+pub(crate) fn file(checkout: &Checkout, name: &str) -> PathBuf {
+    checkout.target.join("guests").join(format!("{name}.wasm"))
+}
+
+/// Puts a component there.
 fn place(checkout: &Checkout, name: &str, built: &Path) -> Result<()> {
-    let folder = checkout.target.join("guests");
-    fs::create_dir_all(&folder)?;
-    let file = folder.join(format!("{name}.wasm"));
+    let file = file(checkout, name);
     let bytes = fs::read(built).with_context(|| built.display().to_string())?;
     if fs::read(&file).is_ok_and(|old| old == bytes) {
         return Ok(());
     }
-    let part = folder.join(format!(".{name}.wasm.part"));
+    fs::create_dir_all(checkout.target.join("guests"))?;
+    let part = file.with_extension("part");
     fs::write(&part, &bytes)?;
     fs::rename(&part, &file)?;
     say!("{} ({} bytes)", file.display(), bytes.len());

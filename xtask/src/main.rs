@@ -1,6 +1,7 @@
 //! The project's own commands. Standard output belongs to what a command was asked for; what it
 //! does meanwhile is told on standard error.
 
+mod bench;
 mod checkout;
 mod guests;
 mod node;
@@ -32,6 +33,8 @@ enum Task {
     },
     /// Check and test everything; install and build what that needs
     Test,
+    /// Compare the server's speed with bare HTTP and with the official Rust SDK
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +51,7 @@ fn run(task: Task) -> Result<()> {
     let checkout = Checkout::find()?;
     match task {
         Task::Guests { only } => guests::build(&checkout, only.as_deref()),
+        Task::Bench(options) => bench::measure(&checkout, &options),
         Task::Test => test::run_all(&checkout),
     }
 }

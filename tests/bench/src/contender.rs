@@ -1,0 +1,94 @@
+//! Who is measured, and at what. The names are those of the report and of `--only`.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::load::Workload;
+
+/// What every other figure is a ratio to: an HTTP server that parses the same message and answers.
+pub(crate) const FLOOR: &str = "hyper";
+/// The same tool, native, in the official Rust SDK.
+pub(crate) const SDK: &str = "rmcp";
+
+/// One server under one kind of load.
+pub(crate) struct Contender {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) workload: Workload,
+    server: Server,
+}
+
+enum Server {
+    /// This program, as one of its peers.
+    Peer(&'static str),
+    /// The host, with this store.
+    Host(&'static str),
+}
+
+/// Where things lie on this machine.
+pub(crate) struct Place {
+    pub(crate) host: PathBuf,
+    pub(crate) guest: PathBuf,
+    pub(crate) data: PathBuf,
+}
+
+/// All of them; each round measures in this order.
+pub(crate) const ALL: [Contender; 5] = [
+    Contender {
+        name: FLOOR,
+        about: "bare hyper, typed parse of the same call, fixed answer around its text",
+        workload: Workload::Call,
+        server: Server::Peer("hyper"),
+    },
+    Contender {
+        name: SDK,
+        about: "rmcp, native tool, stateless, JSON answers",
+        workload: Workload::Call,
+        server: Server::Peer("rmcp"),
+    },
+    Contender {
+        name: "inline",
+        about: "a call in a fresh sandboxed instance",
+        workload: Workload::Call,
+        server: Server::Host("memory:"),
+    },
+    Contender {
+        name: "task_memory",
+        about: "a task from call to `completed`, store in memory",
+        workload: Workload::Task,
+        server: Server::Host("memory:"),
+    },
+    Contender {
+        name: "task_sqlite",
+        about: "a task from call to `completed`, durable in SQLite",
+        workload: Workload::Task,
+        server: Server::Host("sqlite"),
+    },
+];
+
+impl Contender {
+    /// The command that serves it; `data` is an empty folder.
+    pub(crate) fn command(&self, place: &Place, data: &std::path::Path) -> Result<Command> {
+        match self.server {
+            Server::Peer(name) => {
+                let mut command = Command::new(env::current_exe()?);
+                command.args(["serve", name]);
+                Ok(command)
+            }
+            Server::Host(store) => {
+                let mut command = Command::new(&place.host);
+                command.arg("serve").arg(&place.guest);
+                command
+                    .args(["--listen", "127.0.0.1:0", "--store", store, "--data"])
+                    .arg(data);
+                // No task is swept while it is measured, so their number must not be the limit.
+                command.args(["--set", "tasks.max=10000000"]);
+                command.env("RUST_LOG", "warn");
+                Ok(command)
+            }
+        }
+    }
+}

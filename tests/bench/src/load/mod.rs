@@ -1,0 +1,176 @@
+//! The load: some connections, each of which sends its next request when it has its answer.
+//!
+//! One thread carries them all, at a raised priority where the system allows that, so that a
+//! server which takes every core cannot starve its own measurement.
+
+mod connection;
+mod message;
+mod workload;
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use hdrhistogram::Histogram;
+use tokio::task::{JoinSet, LocalSet};
+
+use crate::process::Server;
+use workload::Client;
+pub(crate) use workload::Workload;
+
+/// How long a server may take for its last answers.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// How much of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Load {
+    pub(crate) workload: Workload,
+    pub(crate) connections: usize,
+    pub(crate) warm_up: Duration,
+    pub(crate) time: Duration,
+}
+
+/// What a server did under a load, after the warm-up.
+pub(crate) struct Outcome {
+    /// Operations (calls, or whole tasks) a second.
+    pub(crate) rate: f64,
+    /// HTTP requests per operation.
+    pub(crate) requests: f64,
+    /// From an operation's first byte sent to its last one received.
+    pub(crate) p50: Duration,
+    pub(crate) p99: Duration,
+    /// The server's CPU time per operation.
+    pub(crate) cpu: Duration,
+    /// The server's memory in RAM at the end, in bytes.
+    pub(crate) resident: u64,
+}
+
+impl Load {
+    /// Puts it on a server. An answer that is not right ends the measurement.
+    pub(crate) fn put_on(self, server: &Server) -> Result<Outcome> {
+        std::thread::scope(|scope| {
+            let load = scope.spawn(|| {
+                // Refused without the right to do so; then the ratios are a little noisier.
+                let _ = rustix::process::setpriority_process(None, -15);
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()?;
+                LocalSet::new().block_on(&runtime, self.measure(server))
+            });
+            load.join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    async fn measure(self, server: &Server) -> Result<Outcome> {
+        let tally = Rc::new(Tally::new()?);
+        let mut clients = JoinSet::new();
+        for number in 0..self.connections {
+            clients.spawn_local(drive(
+                server.address,
+                self.workload,
+                number,
+                Rc::clone(&tally),
+            ));
+        }
+        let measured = async {
+            tokio::time::sleep(self.warm_up).await;
+            tally.phase.set(Phase::Counted);
+            let (start, cpu_before) = (Instant::now(), server.cpu()?);
+            tokio::time::sleep(self.time).await;
+            let (elapsed, cpu_after) = (start.elapsed(), server.cpu()?);
+            tally.phase.set(Phase::Over);
+            tally.outcome(
+                elapsed,
+                cpu_after.saturating_sub(cpu_before),
+                server.resident()?,
+            )
+        };
+        let failure = async {
+            // A client that ends while the load is on has failed.
+            while let Some(ended) = clients.join_next().await {
+                ended.context("a client")??;
+            }
+            anyhow::bail!("the clients ended by themselves")
+        };
+        let outcome = tokio::select! {
+            outcome = measured => outcome?,
+            failure = failure => return failure,
+        };
+        let rest = async {
+            while let Some(ended) = clients.join_next().await {
+                ended.context("a client")??;
+            }
+            Ok(outcome)
+        };
+        let rest = tokio::time::timeout(GRACE, rest).await;
+        rest.context("the server did not answer its last requests")?
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    WarmUp,
+    Counted,
+    Over,
+}
+
+/// What all connections add to.
+struct Tally {
+    phase: Cell<Phase>,
+    requests: Cell<u64>,
+    /// Operations by their time in microseconds.
+    times: RefCell<Histogram<u64>>,
+}
+
+impl Tally {
+    fn new() -> Result<Self> {
+        Ok(Self {
+            phase: Cell::new(Phase::WarmUp),
+            requests: Cell::new(0),
+            times: RefCell::new(Histogram::new(3)?),
+        })
+    }
+
+    fn add(&self, time: Duration, requests: u64) -> Result<()> {
+        if self.phase.get() == Phase::Counted {
+            self.requests.set(self.requests.get() + requests);
+            let time = u64::try_from(time.as_micros())?;
+            self.times.borrow_mut().record(time)?;
+        }
+        Ok(())
+    }
+
+    fn outcome(&self, elapsed: Duration, cpu: Duration, resident: u64) -> Result<Outcome> {
+        let times = self.times.borrow();
+        let done = times.len();
+        anyhow::ensure!(done > 0, "the server finished nothing within {elapsed:?}");
+        let at = |quantile| Duration::from_micros(times.value_at_quantile(quantile));
+        Ok(Outcome {
+            rate: done as f64 / elapsed.as_secs_f64(),
+            requests: self.requests.get() as f64 / done as f64,
+            p50: at(0.5),
+            p99: at(0.99),
+            cpu: cpu.div_f64(done as f64),
+            resident,
+        })
+    }
+}
+
+/// One connection, until the load is over.
+async fn drive(
+    address: SocketAddr,
+    workload: Workload,
+    number: usize,
+    tally: Rc<Tally>,
+) -> Result<()> {
+    let mut client = Client::connect(address, number).await?;
+    while tally.phase.get() != Phase::Over {
+        let start = Instant::now();
+        let requests = client.perform(workload).await?;
+        tally.add(start.elapsed(), requests)?;
+    }
+    Ok(())
+}

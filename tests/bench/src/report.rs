@@ -1,0 +1,190 @@
+//! What is printed: absolute figures for the curious, ratios for comparison between machines.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use crate::contender::{FLOOR, SDK};
+use crate::load::Outcome;
+use crate::rounds::{Measured, Series, median};
+
+/// A table for people.
+pub(crate) fn table(measured: &Measured) -> String {
+    let mut text = String::new();
+    let mut connections = None;
+    for series in &measured.series {
+        if connections.replace(series.connections) != Some(series.connections) {
+            let heading = format!("{} connections", series.connections);
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "\n{heading:<16}{:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>10} {:>8} {:>9}",
+                "ops/s",
+                "spread",
+                "x hyper",
+                "x rmcp",
+                "p50 ms",
+                "p99 ms",
+                "CPU us/op",
+                "RSS MiB",
+                "requests"
+            );
+        }
+        let figures = Figures::of(series);
+        let ratio = |base| match ratio(measured, series, base, |outcome| outcome.rate) {
+            Some(ratio) => format!("{:.3}", ratio.median),
+            None => "-".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "{:<16}{:>9.0} {:>8.0}% {:>8} {:>8} {:>8.3} {:>8.3} {:>10.1} {:>8.0} {:>9.2}",
+            series.contender.name,
+            figures.rate,
+            figures.spread * 100.0,
+            ratio(FLOOR),
+            ratio(SDK),
+            figures.p50_ms,
+            figures.p99_ms,
+            figures.cpu_us,
+            figures.rss_mib,
+            figures.requests,
+        );
+    }
+    let _ = writeln!(
+        text,
+        "\ndisk: {:.0} durable 4 KiB appends/s, one after the other",
+        measured.syncs
+    );
+    text
+}
+
+/// An object for programs, with ratios at the first number of connections: `ratios` of operations
+/// a second, and `cpu_ratios` of operations a second of server CPU, which a busy machine disturbs
+/// less.
+pub(crate) fn json(measured: &Measured) -> Value {
+    let first = measured.series.first().map(|series| series.connections);
+    let mut ratios = Map::new();
+    let mut spreads = Map::new();
+    let mut cpu_ratios = Map::new();
+    for series in measured
+        .series
+        .iter()
+        .filter(|series| Some(series.connections) == first)
+    {
+        for base in [FLOOR, SDK] {
+            let name = format!("{}_vs_{base}", series.contender.name);
+            if let Some(ratio) = ratio(measured, series, base, per_cpu_second) {
+                cpu_ratios.insert(name.clone(), json!(round(ratio.median)));
+            }
+            if let Some(ratio) = ratio(measured, series, base, |outcome| outcome.rate) {
+                ratios.insert(name.clone(), json!(round(ratio.median)));
+                spreads.insert(name, json!([round(ratio.least), round(ratio.most)]));
+            }
+        }
+    }
+    let series: Vec<_> = measured.series.iter().map(figures).collect();
+    json!({
+        "ratios": ratios,
+        "spreads": spreads,
+        "cpu_ratios": cpu_ratios,
+        "connections": first,
+        "cores": std::thread::available_parallelism().map_or(0, usize::from),
+        "durable_appends_per_s": measured.syncs.round(),
+        "series": series,
+    })
+}
+
+fn figures(series: &Series) -> Value {
+    let figures = Figures::of(series);
+    json!({
+        "name": series.contender.name,
+        "about": series.contender.about,
+        "connections": series.connections,
+        "rounds": series.outcomes.iter().map(|outcome| outcome.rate.round()).collect::<Vec<_>>(),
+        "ops_per_s": figures.rate.round(),
+        "p50_ms": figures.p50_ms,
+        "p99_ms": figures.p99_ms,
+        "server_cpu_us_per_op": round(figures.cpu_us),
+        "rss_mib": round(figures.rss_mib),
+        "requests_per_op": round(figures.requests),
+    })
+}
+
+/// Medians of a series.
+struct Figures {
+    rate: f64,
+    /// Largest less smallest rate, as a part of the median.
+    spread: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+    cpu_us: f64,
+    rss_mib: f64,
+    requests: f64,
+}
+
+impl Figures {
+    fn of(series: &Series) -> Self {
+        let all = |value: fn(&Outcome) -> f64| -> Vec<f64> {
+            series.outcomes.iter().map(value).collect()
+        };
+        let rates = all(|outcome| outcome.rate);
+        let (least, most) = bounds(&rates);
+        let rate = median(&rates);
+        Self {
+            rate,
+            spread: (most - least) / rate,
+            p50_ms: median(&all(|outcome| outcome.p50.as_secs_f64() * 1e3)),
+            p99_ms: median(&all(|outcome| outcome.p99.as_secs_f64() * 1e3)),
+            cpu_us: median(&all(|outcome| outcome.cpu.as_secs_f64() * 1e6)),
+            rss_mib: median(&all(|outcome| outcome.resident as f64 / f64::from(1 << 20))),
+            requests: median(&all(|outcome| outcome.requests)),
+        }
+    }
+}
+
+struct Ratio {
+    median: f64,
+    least: f64,
+    most: f64,
+}
+
+fn per_cpu_second(outcome: &Outcome) -> f64 {
+    // A server that used no measurable time would make the ratio infinite.
+    1.0 / outcome.cpu.as_secs_f64().max(1e-9)
+}
+
+/// A figure of a series, as a multiple of another one's, round by round.
+fn ratio(
+    measured: &Measured,
+    series: &Series,
+    base: &str,
+    figure: fn(&Outcome) -> f64,
+) -> Option<Ratio> {
+    if series.contender.name == base {
+        return None;
+    }
+    let base = measured
+        .series
+        .iter()
+        .find(|other| other.contender.name == base && other.connections == series.connections)?;
+    let pairs = series.outcomes.iter().zip(&base.outcomes);
+    let ratios: Vec<f64> = pairs
+        .map(|(ours, theirs)| figure(ours) / figure(theirs))
+        .collect();
+    let (least, most) = bounds(&ratios);
+    Some(Ratio {
+        median: median(&ratios),
+        least,
+        most,
+    })
+}
+
+fn bounds(values: &[f64]) -> (f64, f64) {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (least, values.iter().copied().fold(0.0, f64::max))
+}
+
+/// To three digits after the point: more would be noise.
+fn round(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}

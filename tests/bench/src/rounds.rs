@@ -1,0 +1,140 @@
+//! Alternating rounds: within one, every contender is measured once, on a fresh process. Figures of
+//! one round belong together, so ratios are taken within a round and then their median.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use crate::contender::{ALL, Contender, FLOOR, Place, SDK};
+use crate::disk;
+use crate::load::{Load, Outcome};
+use crate::process::Server;
+
+/// How much is measured.
+#[derive(Args)]
+pub(crate) struct Plan {
+    /// Measure only this contender, beside the two that it is compared with; may be repeated
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Seconds of each measurement, after half a second of warm-up
+    #[arg(long, value_name = "N", default_value_t = 2.0, value_parser = seconds)]
+    seconds: f64,
+    /// Rounds; figures are their medians
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// How many connections, each with one request under way; the first number makes the ratios
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [64, 8, 1])]
+    connections: Vec<usize>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.1..=60.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a number from 0.1 to 60".to_owned()),
+    }
+}
+
+/// All that was measured.
+pub(crate) struct Measured {
+    pub(crate) series: Vec<Series>,
+    /// Durable 4 KiB records a second of a lone appender; the median of the rounds.
+    pub(crate) syncs: f64,
+}
+
+/// One contender under one number of connections.
+pub(crate) struct Series {
+    pub(crate) contender: &'static Contender,
+    pub(crate) connections: usize,
+    /// One for each round.
+    pub(crate) outcomes: Vec<Outcome>,
+}
+
+/// Carries out a plan.
+pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
+    for name in &plan.only {
+        let names: Vec<_> = ALL.iter().map(|contender| contender.name).collect();
+        ensure!(
+            names.contains(&name.as_str()),
+            "{name} is none of: {}",
+            names.join(", ")
+        );
+    }
+    for &connections in &plan.connections {
+        ensure!(
+            (1..=1000).contains(&connections),
+            "--connections must be from 1 to 1000"
+        );
+    }
+    let wanted = |contender: &&Contender| {
+        let baseline = [FLOOR, SDK].contains(&contender.name);
+        baseline || plan.only.is_empty() || plan.only.iter().any(|name| name == contender.name)
+    };
+    let mut series = Vec::new();
+    for &connections in &plan.connections {
+        for contender in ALL.iter().filter(wanted) {
+            series.push(Series {
+                contender,
+                connections,
+                outcomes: Vec::new(),
+            });
+        }
+    }
+    let mut syncs = Vec::new();
+    for round in 1..=plan.rounds {
+        syncs.push(disk::syncs_per_second(
+            &place.data,
+            Duration::from_millis(500),
+        )?);
+        for series in &mut series {
+            let (name, connections) = (series.contender.name, series.connections);
+            let outcome = once(place, plan, series.contender, connections);
+            let outcome =
+                outcome.with_context(|| format!("{name} at {connections} connections"))?;
+            eprintln!(
+                "round {round}/{}: {name:<12}{connections:>4} connections{:>9.0}/s",
+                plan.rounds, outcome.rate
+            );
+            series.outcomes.push(outcome);
+        }
+    }
+    Ok(Measured {
+        series,
+        syncs: median(&syncs),
+    })
+}
+
+fn once(place: &Place, plan: &Plan, contender: &Contender, connections: usize) -> Result<Outcome> {
+    let data = tempfile::tempdir_in(&place.data)?;
+    let server = Server::start(contender.command(place, data.path())?)?;
+    let load = Load {
+        workload: contender.workload,
+        connections,
+        warm_up: Duration::from_millis(500),
+        time: Duration::from_secs_f64(plan.seconds),
+    };
+    load.put_on(&server)
+}
+
+/// The middle one, or the mean of the middle two; 0 of none.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match (sorted.len() / 2, sorted.len() % 2) {
+        (0, 0) => 0.0,
+        (middle, 0) => f64::midpoint(sorted[middle - 1], sorted[middle]),
+        (middle, _) => sorted[middle],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn the_median_does_not_care_for_order() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert_eq!(median(&[7.0]), 7.0);
+    }
+}

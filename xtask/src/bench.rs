@@ -1,0 +1,71 @@
+//! Benchmarks: release builds of the host, the guest and the load, then one run of them. The
+//! measuring itself is the crate `cofferdam-bench`.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use crate::checkout::Checkout;
+use crate::guests;
+use crate::process::{cargo, line, run, say};
+
+/// What is asked of the benchmarks; they explain the rest themselves.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Print a JSON object whose `ratios` compare each server with the others
+    #[arg(long)]
+    json: bool,
+    /// Measure only this, beside what it is compared with: inline, task_memory, task_sqlite
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Seconds of each measurement
+    #[arg(long, value_name = "N", default_value = "2")]
+    seconds: String,
+    /// Rounds; figures are their medians
+    #[arg(long, value_name = "N", default_value = "3")]
+    rounds: String,
+    /// How many connections, each with one request under way; the first number makes the ratios
+    #[arg(long, value_name = "N,..", default_value = "64,8,1")]
+    connections: String,
+}
+
+/// Builds, and measures.
+pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
+    guests::build(checkout, Some("probe"))?;
+    say!("building the host and its load for release");
+    let mut build = cargo(&checkout.root);
+    build.args([
+        "build",
+        "--release",
+        "--package",
+        "cofferdam",
+        "--package",
+        "cofferdam-bench",
+    ]);
+    run(&mut build)?;
+
+    let release = checkout.target.join("release");
+    let data = checkout.target.join("bench");
+    fs::create_dir_all(&data)?;
+    let mut bench = Command::new(release.join("cofferdam-bench"));
+    bench.arg("run");
+    bench.arg("--host").arg(release.join("cofferdam"));
+    bench.arg("--guest").arg(guests::file(checkout, "probe"));
+    bench.arg("--data").arg(data);
+    bench.args(["--seconds", &options.seconds, "--rounds", &options.rounds]);
+    bench.args(["--connections", &options.connections]);
+    for name in &options.only {
+        bench.args(["--only", name]);
+    }
+    if options.json {
+        bench.arg("--json");
+    }
+    let status = bench
+        .stdin(Stdio::null())
+        .status()
+        .with_context(|| line(&bench))?;
+    ensure!(status.success(), "the benchmark failed ({status})");
+    Ok(())
+}
