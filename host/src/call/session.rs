@@ -220,13 +220,11 @@ impl Session {
     }
 
     async fn start(&self, options: StartOptions) -> Result<Started, StartError> {
-        match self.state.lock().phase {
-            Phase::Task(_) => return Err(StartError::AlreadyStarted),
-            Phase::Over(_) => return Err(StartError::Final),
-            Phase::Inline => {}
-        }
-        if self.cancel.is_cancelled() {
+        if self.is_over() {
             return Err(StartError::Final);
+        }
+        if self.task().is_some() {
+            return Err(StartError::AlreadyStarted);
         }
         if self.options.tool.task_support == TaskSupport::None {
             return Err(StartError::NotAllowed);
