@@ -53,10 +53,7 @@ pub async fn run(
         .detach_after
         .map(|after| sleep_until(started + after));
     tokio::pin!(wall, detach);
-    loop {
-        let Some(instance) = &mut run.instance else {
-            break;
-        };
+    while let Some(instance) = &mut run.instance {
         tokio::select! {
             biased;
             early = &mut reply => {

@@ -368,8 +368,12 @@ impl Verbs for Session {
                 let mut params =
                     serde_json::json!({ "progressToken": token, "progress": progress });
                 let total = total.filter(|total| total.is_finite());
-                total.map(|total| params["total"] = total.into());
-                text.map(|text| params["message"] = text.into());
+                if let Some(total) = total {
+                    params["total"] = total.into();
+                }
+                if let Some(text) = text {
+                    params["message"] = text.into();
+                }
                 self.options
                     .events
                     .offer(notification("notifications/progress", params));
