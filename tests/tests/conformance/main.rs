@@ -1,5 +1,5 @@
 //! The official conformance suite against the real server. Each check must succeed, except those in
-//! `expected-failures.json`, none of which may: the list can only become shorter.
+//! `expected-failures.json`, none of which may: the list can only become shorter (M-29).
 
 #![allow(
     clippy::expect_used,

@@ -99,6 +99,21 @@ async fn bad_options_make_no_task() {
     }
 }
 
+// M-08: what fails once the task is stored fails the task, not its creation.
+#[tokio::test]
+async fn a_handler_that_dies_right_after_the_start_leaves_a_failed_task() {
+    let server = Server::start(Options::probe()).await;
+    let client = client(&server);
+    for how in ["trap", "panic", "overflow"] {
+        let end = client
+            .task("finish", json!({"how": how}))
+            .await
+            .until("failed")
+            .await;
+        assert_eq!(end["error"]["code"], -32603, "{how}");
+    }
+}
+
 #[tokio::test]
 async fn a_call_becomes_a_task_once() {
     let server = Server::start(Options::probe()).await;

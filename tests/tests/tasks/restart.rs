@@ -66,27 +66,32 @@ async fn a_question_does_not_survive_its_handler() {
 // A kill in the middle of many creations: whoever was answered finds the task.
 #[tokio::test]
 async fn no_answered_creation_is_lost() {
-    let server = Server::start(Options::probe()).await;
+    let mut server = Server::start(Options::probe()).await;
     let client_before = client(&server);
+    let (answered, mut tasks) = tokio::sync::mpsc::unbounded_channel();
     let calls: Vec<_> = (0..8)
         .map(|_| {
-            let client = client_before.clone();
+            let (client, answered) = (client_before.clone(), answered.clone());
             tokio::spawn(async move {
-                let mut tasks = Vec::new();
-                for _ in 0..10 {
-                    tasks.push(client.task("wait", json!({})).await);
-                }
-                tasks
+                while answered.send(client.task("wait", json!({})).await).is_ok() {}
             })
         })
         .collect();
-    let mut tasks: Vec<Task> = Vec::new();
-    for call in calls {
-        tasks.extend(call.await.expect("answers"));
+    let mut named: Vec<Task> = Vec::new();
+    for _ in 0..40 {
+        named.push(tasks.recv().await.expect("the callers go on"));
+    }
+    // The callers go first, so that none of them meets the dead server; what they had asked for is
+    // still under way when it dies.
+    calls.iter().for_each(|call| call.abort());
+    server.kill();
+    drop(answered);
+    while let Some(task) = tasks.recv().await {
+        named.push(task);
     }
     let server = server.restart().await;
     let after = client(&server);
-    for task in tasks {
+    for task in named {
         assert_eq!(task.through(&after).status().await, "failed");
     }
 }

@@ -52,3 +52,19 @@ async fn ids_are_never_logged_nor_repeated_in_errors() {
         assert!(!log.contains(task.id()), "an id is in the log: {log}");
     }
 }
+
+// M-21: without authentication the id alone opens a task, and every request is one of its own.
+#[tokio::test]
+async fn whoever_has_the_id_has_the_task() {
+    let server = Server::start(Options::probe()).await;
+    let creator = server.client().declaring(Declares::TasksAndForms);
+    let task = creator.task("ask", json!({"keys": ["k"]})).await;
+    let other = server.client().declaring(Declares::Tasks);
+    let seen = task.through(&other).until("input_required").await;
+    assert_eq!(seen, task.get().await);
+    other
+        .task_update(task.id(), json!({"k": {"action": "decline"}}))
+        .await
+        .result();
+    task.until("completed").await;
+}
