@@ -1,22 +1,24 @@
-//! The fixture tools of the official MCP conformance suite.
+//! The tools that the official conformance suite calls. It prescribes their names, arguments and
+//! answers.
 
-mod plain;
+mod arguments;
+mod content;
 mod questions;
+mod stream;
 mod tasks;
 
-// The suite calls the first tool of the list without arguments.
+// The suite calls the first tool of the list without arguments and without capabilities.
 cofferdam_guest::export!(
-    plain::test_simple_text,
-    plain::test_image_content,
-    plain::test_audio_content,
-    plain::test_embedded_resource,
-    plain::test_multiple_content_types,
-    plain::test_error_handling,
-    plain::test_tool_with_progress,
-    plain::test_logging_tool,
-    plain::test_custom_header,
-    plain::json_schema_2020_12_tool,
-    plain::greet,
+    content::test_simple_text,
+    content::test_image_content,
+    content::test_audio_content,
+    content::test_embedded_resource,
+    content::test_multiple_content_types,
+    content::test_error_handling,
+    stream::test_tool_with_progress,
+    stream::test_logging_tool,
+    arguments::json_schema_2020_12_tool,
+    arguments::test_custom_header,
     questions::test_missing_capability,
     questions::test_streaming_elicitation,
     questions::test_input_required_result_elicitation,
@@ -27,10 +29,11 @@ cofferdam_guest::export!(
     questions::test_input_required_result_multi_round,
     questions::test_input_required_result_tampered_state,
     questions::test_input_required_result_capabilities,
-    questions::test_tool_with_task,
+    tasks::greet,
     tasks::slow_compute,
     tasks::failing_job,
     tasks::protocol_error_job,
     tasks::confirm_delete,
     tasks::multi_input,
+    tasks::test_tool_with_task,
 );
