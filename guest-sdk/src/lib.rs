@@ -83,6 +83,8 @@ pub mod bindings;
 mod call;
 mod content;
 mod error;
+#[cfg(all(target_family = "wasm", target_os = "unknown", feature = "heap"))]
+mod heap;
 mod host;
 pub mod log;
 mod result;
