@@ -33,7 +33,7 @@ pub(crate) struct Options {
 
 /// Builds, and measures.
 pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
-    guests::build(checkout, Some("probe"))?;
+    guests::build(checkout, &["probe"])?;
     say!("building the host and its load for release");
     let mut build = cargo(&checkout.root);
     build.args([

@@ -20,8 +20,8 @@ pub(crate) const WORKSPACES: [&str; 2] = ["examples", "tests/guests"];
 /// Where nothing else is said: such a component imports nothing but our own interfaces.
 const DEFAULT_TARGET: &str = "wasm32-unknown-unknown";
 
-/// Builds all guests, or the one of this name.
-pub(crate) fn build(checkout: &Checkout, only: Option<&str>) -> Result<()> {
+/// Builds the guests of these names, or all if there are none.
+pub(crate) fn build(checkout: &Checkout, wanted: &[&str]) -> Result<()> {
     let mut batches = BTreeMap::<_, Vec<Package>>::new();
     let mut names = Vec::new();
     for folder in WORKSPACES {
@@ -33,14 +33,20 @@ pub(crate) fn build(checkout: &Checkout, only: Option<&str>) -> Result<()> {
                 bail!("two guests are named {}", package.name);
             }
             names.push(package.name.clone());
-            if only.is_none_or(|only| only == package.name) {
+            if wanted.is_empty() || wanted.contains(&package.name.as_str()) {
                 let batch = batches.entry((folder, target(&package)?));
                 batch.or_default().push(package);
             }
         }
     }
-    if batches.is_empty() {
-        bail!("there is no such guest; there are: {}", names.join(", "));
+    if let Some(unknown) = wanted
+        .iter()
+        .find(|name| !names.iter().any(|it| it == *name))
+    {
+        bail!(
+            "there is no guest {unknown}; there are: {}",
+            names.join(", ")
+        );
     }
     for ((folder, target), packages) in batches {
         let toolchain = toolchain::find(&target)?;

@@ -3,6 +3,7 @@
 
 mod bench;
 mod checkout;
+mod demo;
 mod guests;
 mod node;
 mod process;
@@ -33,6 +34,8 @@ enum Task {
     },
     /// Check and test everything; install and build what that needs
     Test,
+    /// Serve the examples, and show a conversation with them
+    Demo(demo::Options),
     /// Compare the server's speed with bare HTTP and with the official Rust SDK
     Bench(bench::Options),
 }
@@ -50,7 +53,8 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Result<()> {
     let checkout = Checkout::find()?;
     match task {
-        Task::Guests { only } => guests::build(&checkout, only.as_deref()),
+        Task::Guests { only } => guests::build(&checkout, only.as_deref().as_slice()),
+        Task::Demo(options) => demo::show(&checkout, &options),
         Task::Bench(options) => bench::measure(&checkout, &options),
         Task::Test => test::run_all(&checkout),
     }

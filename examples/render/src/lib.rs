@@ -1,11 +1,13 @@
 //! Asks what to draw while it runs, and draws it row by row.
 
 mod canvas;
-mod picture;
+mod palette;
+mod scene;
 
 use canvas::Canvas;
 use cofferdam_guest::prelude::*;
-use picture::{Palette, Subject};
+use palette::Palette;
+use scene::Scene;
 
 /// Rows between two reports of progress.
 const STRIDE: u32 = 16;
@@ -13,9 +15,9 @@ const STRIDE: u32 = 16;
 /// What to draw.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Wish {
+struct Picture {
     /// What to draw
-    subject: Subject,
+    scene: Scene,
     /// Width and height in pixels
     #[schemars(range(min = 16, max = 1024))]
     size: u32,
@@ -23,40 +25,45 @@ struct Wish {
     palette: Palette,
 }
 
-/// Draws a fractal or a gradient as a PNG. Without a wish, the user is asked for one.
+/// Draws a fractal or a gradient as a PNG. The user is asked which, unless the arguments say it.
 #[tool(title = "Render", task = "optional", read_only, open_world = false)]
 fn render(
     call: &Call,
     /// What to draw; if left out, the user is asked.
-    wish: Option<Wish>,
+    picture: Option<Picture>,
 ) -> Result<ToolResult> {
     call.start_task(TaskOptions::new().status("Choosing"))?;
-    let wish = match wish {
-        Some(wish) => wish,
-        None => match call.ask_form::<Wish>("wish", "What shall be drawn?")? {
-            Answer::Accepted(wish) => wish,
+    let picture = match picture {
+        Some(picture) => picture,
+        None => match call.ask_form::<Picture>("picture", "What shall be drawn?")? {
+            Answer::Accepted(picture) => picture,
             Answer::Declined | Answer::Cancelled => {
                 return Ok(ToolResult::text("Nothing was drawn."));
             }
         },
     };
-    let mut canvas = Canvas::new(wish.size);
-    for y in 0..wish.size {
+    let Picture {
+        scene,
+        size,
+        palette,
+    } = picture;
+    // The middle of a pixel, from 0 to 1.
+    let place = |n: u32| (f64::from(n) + 0.5) / f64::from(size);
+    let mut canvas = Canvas::new(size);
+    for y in 0..size {
         if y % STRIDE == 0 {
             if call.cancelled() {
-                log!(info, "stopped"; row = y, rows = wish.size);
+                log!(info, "stopped"; row = y, rows = size);
                 return Err(Error::Final);
             }
-            call.progress(y, Some(wish.size), "Drawing")?;
+            call.progress(y, Some(size), "Drawing")?;
         }
-        canvas.push_row(
-            (0..wish.size).map(|x| wish.palette.colour(wish.subject.value(x, y, wish.size))),
-        );
+        canvas.push_row((0..size).map(|x| palette.colour(scene.brightness(place(x), place(y)))));
     }
     let png = canvas.into_png()?;
     Ok(ToolResult::new()
         .with(Image::png(png))
-        .with(format!("{:?}, {} pixels wide.", wish.subject, wish.size)))
+        .with(format!("{scene:?}, {size} x {size} pixels")))
 }
 
 cofferdam_guest::export!(render);
@@ -80,28 +87,30 @@ mod tests {
 
     #[test]
     fn the_user_is_asked_what_to_draw() {
-        let wish = json!({ "subject": "julia", "size": 48, "palette": "fire" });
-        let script = Script::new().accept("wish", &wish);
+        let picture = json!({ "scene": "julia", "size": 48, "palette": "fire" });
+        let script = Script::new().accept("picture", &picture);
         let result = render(&script.call(), None).unwrap();
         assert_eq!(size_of(&result), (48, 48));
-        assert_eq!(result.content[1], Content::text("Julia, 48 pixels wide."));
+        assert_eq!(result.content[1], Content::text("Julia, 48 x 48 pixels"));
         assert_eq!(script.progress().len(), 3);
 
         let [(_, InputRequest::Form(form))] = &script.asked()[..] else {
             panic!("{:?}", script.asked())
         };
         let schema: Value = serde_json::from_str(&form.schema).unwrap();
+        let choices = &schema["properties"]["scene"]["oneOf"];
         assert_eq!(
-            schema["properties"]["subject"]["oneOf"][1],
-            json!({ "const": "julia", "title": "The Julia set of -0.8 + 0.156i" })
+            choices[0],
+            json!({ "const": "mandelbrot", "title": "The Mandelbrot set" })
         );
         assert_eq!(schema["properties"]["size"]["maximum"], 1024);
     }
 
     #[test]
-    fn a_wish_in_the_arguments_is_not_asked_for() {
+    fn a_picture_in_the_arguments_is_not_asked_for() {
         let script = Script::new();
-        let arguments = json!({ "wish": { "subject": "gradient", "size": 16, "palette": "grey" } });
+        let arguments =
+            json!({ "picture": { "scene": "gradient", "size": 16, "palette": "grey" } });
         let result = <render as Tool>::run(&script.call(), &arguments.to_string()).unwrap();
         assert_eq!(size_of(&result), (16, 16));
         assert!(script.asked().is_empty());
@@ -109,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_a_normal_end() {
-        let script = Script::new().decline("wish");
+        let script = Script::new().decline("picture");
         assert_eq!(
             render(&script.call(), None),
             Ok(ToolResult::text("Nothing was drawn."))
@@ -119,12 +128,12 @@ mod tests {
     #[test]
     fn a_cancelled_call_stops_drawing() {
         let script = Script::new().cancel_after(2);
-        let wish = Wish {
-            subject: Subject::Gradient,
+        let picture = Picture {
+            scene: Scene::Gradient,
             size: 1024,
             palette: Palette::Grey,
         };
-        assert_eq!(render(&script.call(), Some(wish)), Err(Error::Final));
+        assert_eq!(render(&script.call(), Some(picture)), Err(Error::Final));
         assert_eq!(script.progress().len(), 2);
     }
 }

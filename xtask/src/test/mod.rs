@@ -38,7 +38,7 @@ pub(crate) fn run_all(checkout: &Checkout) -> Result<()> {
 /// What the tests use beside the workspace's own build.
 fn prepare(checkout: &Checkout) -> Result<()> {
     node::install(checkout)?;
-    guests::build(checkout, None)
+    guests::build(checkout, &[])
 }
 
 #[derive(Default)]

@@ -1,0 +1,47 @@
+//! A demonstration: the example tools, served, and a client that shows what each kind of call looks
+//! like. It is also a check: a step that does not get what it should fails the command.
+
+mod client;
+mod conversation;
+mod server;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::checkout::Checkout;
+use crate::guests;
+use crate::process::{cargo, run, say};
+use client::Client;
+use server::Server;
+
+/// The components that it serves.
+const EXAMPLES: [&str; 3] = ["report", "render", "thumbnail"];
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Stop after the conversation instead of serving on
+    #[arg(long)]
+    once: bool,
+    /// The port to serve on; 8080, or with --once any free one
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
+}
+
+/// Builds what it needs, and shows it.
+pub(crate) fn show(checkout: &Checkout, options: &Options) -> Result<()> {
+    guests::build(checkout, &EXAMPLES)?;
+    say!("building the server");
+    // With the features that all members together ask for, as the tests have it: so wasmtime is
+    // built once.
+    run(cargo(&checkout.root).args(["build", "--workspace", "--bin", "cofferdam"]))?;
+
+    let port = options.port.unwrap_or(if options.once { 0 } else { 8080 });
+    let mut server = Server::start(checkout, &EXAMPLES, port)?;
+    println!("{}\n", server.announcement());
+    conversation::hold(&Client::new(server.url()))?;
+    if options.once {
+        return Ok(());
+    }
+    println!("\nstill serving at {}; Ctrl-C stops it", server.url());
+    server.wait()
+}
