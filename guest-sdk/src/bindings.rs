@@ -1,7 +1,7 @@
 //! The contract in `wit/`, as Rust types and functions.
 //!
 //! Generated, and the only place that touches the component ABI. Types come out of here under the
-//! names in the crate root; the functions are called by [`crate::host`] and [`crate::log`] alone.
+//! names in the crate root; the functions are called by `host` and `log` alone.
 #![allow(missing_docs, unsafe_code)]
 
 wit_bindgen::generate!({

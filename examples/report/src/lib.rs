@@ -111,7 +111,7 @@ fn source(csv: Option<String>, resource: Option<Resource>) -> Result<String> {
 
 /// Tells now and then how much of the text is read. It is here that a cancelled call ends.
 fn tell(call: &Call, row: &Row<'_, '_>, bytes: usize) -> Result<()> {
-    if row.number() % STRIDE == 0 {
+    if row.number().is_multiple_of(STRIDE) {
         call.progress(row.end(), Some(bytes), &format!("{} rows", row.number()))?;
     }
     Ok(())
