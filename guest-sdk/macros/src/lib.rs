@@ -35,19 +35,6 @@ use proc_macro::TokenStream;
 /// | `schema = …` | the input schema as JSON text: a literal or a `&str` constant |
 /// | `output_schema = …` | the output schema likewise, in place of that of `Structured<T>` |
 /// | `meta = …` | the tool's `_meta` likewise |
-///
-/// # Examples
-///
-/// ```ignore
-/// /// Looks up the weather.
-/// #[tool(title = "Weather", read_only, open_world)]
-/// fn weather(
-///     /// A city's name.
-///     city: String,
-///     /// How many days; today alone if left out.
-///     days: Option<u32>,
-/// ) -> Result<Structured<Forecast>> { … }
-/// ```
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, function: TokenStream) -> TokenStream {
     expand::tool(options.into(), function.into())
