@@ -38,6 +38,6 @@ pub mod wit {
         exports: { default: async },
     });
 
-    pub use cofferdam::tool::{log, task, types};
+    pub use self::cofferdam::tool::{log, task, types};
     pub use exports::cofferdam::tool::handler;
 }
