@@ -23,6 +23,8 @@ pub(crate) struct Column {
 impl<'t> Table<'t> {
     /// Reads the names of the columns.
     pub(crate) fn new(text: &'t str) -> Result<Self> {
+        // The mark that some programs put first is no part of a name.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         // A row of another length is told in our own words.
         let mut reader = ReaderBuilder::new()
             .flexible(true)
@@ -70,22 +72,24 @@ impl<'t> Table<'t> {
         let mut number = 0;
         while self.reader.read_record(&mut cells)? {
             number += 1;
-            let line = cells.position().map_or(0, Position::line);
+            let start = cells.position().map_or(0, place);
             if let Some(missing) = self.names.get(cells.len()) {
+                let line = line_number(self.text, start);
                 bail!("line {line}, column `{missing}`: there is no such cell");
             }
             if cells.len() > self.names.len() {
+                let line = line_number(self.text, start);
                 bail!(
                     "line {line}: {} cells for {} columns",
                     cells.len(),
                     self.names.len()
                 );
             }
-            let start = cells.position().map_or(0, place);
             let end = place(self.reader.position());
             each(Row {
+                text: self.text,
                 cells: &cells,
-                line,
+                start,
                 number,
                 end,
                 written: between(self.text, start, end),
@@ -97,8 +101,9 @@ impl<'t> Table<'t> {
 
 /// One row.
 pub(crate) struct Row<'r, 't> {
+    text: &'t str,
     cells: &'r StringRecord,
-    line: u64,
+    start: usize,
     number: u64,
     end: usize,
     written: &'t str,
@@ -120,7 +125,7 @@ impl<'r, 't> Row<'r, 't> {
             Ok(value) if value.is_finite() => Ok(Some(value)),
             _ => bail!(
                 "line {}, column `{}`: `{cell}` is no number",
-                self.line,
+                line_number(self.text, self.start),
                 column.name
             ),
         }
@@ -145,6 +150,15 @@ impl<'r, 't> Row<'r, 't> {
 /// A place in the text. There is none beyond it, so it fits.
 fn place(position: &Position) -> usize {
     usize::try_from(position.byte()).unwrap_or(usize::MAX)
+}
+
+/// The line, from 1, of the row that begins at a place or after the ends of lines there: where a
+/// record begins, the reader has not yet counted the empty lines before it.
+fn line_number(text: &str, start: usize) -> usize {
+    let rest = text.get(start..).unwrap_or_default();
+    let start = text.len() - rest.trim_start_matches(['\r', '\n']).len();
+    let before = text.bytes().take(start);
+    before.filter(|byte| *byte == b'\n').count() + 1
 }
 
 /// What stands between two places, without the ends of lines around it.
@@ -252,5 +266,22 @@ mod tests {
             "line 3, column `b`: there is no such cell"
         );
         assert_eq!(told(read("a,b\n1,2,3\n")), "line 2: 3 cells for 2 columns");
+        // Empty lines are lines, and so are those within a cell.
+        for (text, line) in [
+            ("a,b\r\n1,2\r\n\r\n\r\n3\r\n", 5),
+            ("a,b\n1,\"x\ny\"\n3\n", 4),
+        ] {
+            assert_eq!(
+                told(read(text)),
+                format!("line {line}, column `b`: there is no such cell")
+            );
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        let text = "\u{feff}a,b\n1,2\n";
+        assert_eq!(read(text).unwrap()[0].3, "1,2");
+        assert_eq!(Table::new(text).unwrap().header(), "a,b");
     }
 }
