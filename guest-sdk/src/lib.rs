@@ -20,8 +20,19 @@
 //! # fn main() {}
 //! ```
 //!
-//! The crate is a `cdylib`; built for `wasm32-unknown-unknown` or `wasm32-wasip2` it is a component
-//! that a Cofferdam server loads. It also compiles natively, so that handlers can be tested with
+//! ```toml
+//! [lib]
+//! crate-type = ["cdylib"]
+//!
+//! [dependencies]
+//! cofferdam-guest = "0.1"
+//! # For types of your own in parameters, results and forms:
+//! schemars = "1"
+//! serde = { version = "1", features = ["derive"] }
+//! ```
+//!
+//! Built for `wasm32-unknown-unknown` or `wasm32-wasip2` this is a component that a Cofferdam server
+//! loads. It also compiles natively, so that handlers can be tested with
 //! `cargo test` and the scripted host in [`testing`].
 //!
 //! * [`tool`](macro@tool) lists what the attribute accepts.
@@ -103,6 +114,29 @@ pub use bindings::cofferdam::tool::types::{
 };
 pub use bindings::exports::cofferdam::tool::handler::{TaskSupport, Tool as Definition, ToolHints};
 pub use call::{Amount, Call, TaskOptions};
+/// # Examples
+///
+/// ```
+/// use cofferdam_guest::prelude::*;
+///
+/// /// Looks up the weather of the coming days.
+/// #[tool(title = "Weather", read_only, open_world)]
+/// fn weather(
+///     /// A city's name.
+///     city: String,
+///     /// How many days; today alone if left out.
+///     #[schemars(range(min = 1, max = 14))]
+///     days: Option<u32>,
+/// ) -> Result<String> {
+///     if city.is_empty() {
+///         bail!("Which city?");
+///     }
+///     Ok(format!("{} dry days in {city}", days.unwrap_or(1)))
+/// }
+///
+/// assert_eq!(weather("Oslo".to_owned(), None), Ok("1 dry days in Oslo".to_owned()));
+/// ```
+///
 pub use cofferdam_guest_macros::tool;
 pub use content::{Audio, Image};
 pub use error::{Error, Result};
