@@ -18,7 +18,7 @@ pub(crate) fn table(measured: &Measured) -> String {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "\n{heading:<16}{:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>10} {:>8} {:>9}",
+                "\n{heading:<16}{:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>10} {:>8} {:>9} {:>6}",
                 "ops/s",
                 "spread",
                 "x hyper",
@@ -27,7 +27,8 @@ pub(crate) fn table(measured: &Measured) -> String {
                 "p99 ms",
                 "CPU us/op",
                 "RSS MiB",
-                "requests"
+                "requests",
+                "load %"
             );
         }
         let figures = Figures::of(series);
@@ -37,7 +38,7 @@ pub(crate) fn table(measured: &Measured) -> String {
         };
         let _ = writeln!(
             text,
-            "{:<16}{:>9.0} {:>8.0}% {:>8} {:>8} {:>8.3} {:>8.3} {:>10.1} {:>8.0} {:>9.2}",
+            "{:<16}{:>9.0} {:>8.0}% {:>8} {:>8} {:>8.3} {:>8.3} {:>10.1} {:>8.0} {:>9.2} {:>6.0}",
             series.contender.name,
             figures.rate,
             figures.spread * 100.0,
@@ -48,6 +49,7 @@ pub(crate) fn table(measured: &Measured) -> String {
             figures.cpu_us,
             figures.rss_mib,
             figures.requests,
+            figures.load * 100.0,
         );
     }
     let _ = writeln!(
@@ -107,6 +109,7 @@ fn figures(series: &Series) -> Value {
         "server_cpu_us_per_op": round(figures.cpu_us),
         "rss_mib": round(figures.rss_mib),
         "requests_per_op": round(figures.requests),
+        "load_thread_busy": round(figures.load),
     })
 }
 
@@ -120,6 +123,7 @@ struct Figures {
     cpu_us: f64,
     rss_mib: f64,
     requests: f64,
+    load: f64,
 }
 
 impl Figures {
@@ -138,6 +142,7 @@ impl Figures {
             cpu_us: median(&all(|outcome| outcome.cpu.as_secs_f64() * 1e6)),
             rss_mib: median(&all(|outcome| outcome.resident as f64 / f64::from(1 << 20))),
             requests: median(&all(|outcome| outcome.requests)),
+            load: median(&all(|outcome| outcome.load)),
         }
     }
 }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
+use rustix::time::{ClockId, clock_gettime};
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::process::Server;
@@ -45,6 +46,8 @@ pub(crate) struct Outcome {
     pub(crate) cpu: Duration,
     /// The server's memory in RAM at the end, in bytes.
     pub(crate) resident: u64,
+    /// How busy the load's own thread was, from 0 to 1. Near 1, the server was not the limit.
+    pub(crate) load: f64,
 }
 
 impl Load {
@@ -78,15 +81,13 @@ impl Load {
         let measured = async {
             tokio::time::sleep(self.warm_up).await;
             tally.phase.set(Phase::Counted);
-            let (start, cpu_before) = (Instant::now(), server.cpu()?);
+            let (start, own_before, cpu_before) = (Instant::now(), thread_cpu()?, server.cpu()?);
             tokio::time::sleep(self.time).await;
-            let (elapsed, cpu_after) = (start.elapsed(), server.cpu()?);
+            let (elapsed, own_after, cpu_after) = (start.elapsed(), thread_cpu()?, server.cpu()?);
             tally.phase.set(Phase::Over);
-            tally.outcome(
-                elapsed,
-                cpu_after.saturating_sub(cpu_before),
-                server.resident()?,
-            )
+            let own = own_after.saturating_sub(own_before);
+            let cpu = cpu_after.saturating_sub(cpu_before);
+            tally.outcome(elapsed, own, cpu, server.resident()?)
         };
         let failure = async {
             // A client that ends while the load is on has failed.
@@ -143,7 +144,13 @@ impl Tally {
         Ok(())
     }
 
-    fn outcome(&self, elapsed: Duration, cpu: Duration, resident: u64) -> Result<Outcome> {
+    fn outcome(
+        &self,
+        elapsed: Duration,
+        own: Duration,
+        cpu: Duration,
+        resident: u64,
+    ) -> Result<Outcome> {
         let times = self.times.borrow();
         let done = times.len();
         anyhow::ensure!(done > 0, "the server finished nothing within {elapsed:?}");
@@ -155,8 +162,18 @@ impl Tally {
             p99: at(0.99),
             cpu: cpu.div_f64(done as f64),
             resident,
+            load: own.as_secs_f64() / elapsed.as_secs_f64(),
         })
     }
+}
+
+/// The CPU time of the calling thread.
+fn thread_cpu() -> Result<Duration> {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Ok(Duration::new(
+        time.tv_sec.try_into()?,
+        time.tv_nsec.try_into()?,
+    ))
 }
 
 /// One connection, until the load is over.
