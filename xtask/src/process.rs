@@ -3,14 +3,23 @@
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-/// Tells what is done, on standard error.
+/// Tells what is done, and when since the first such line, on standard error.
 macro_rules! say {
-    ($($text:tt)*) => { eprintln!("xtask: {}", format_args!($($text)*)) };
+    ($($text:tt)*) => { $crate::process::tell(format_args!($($text)*)) };
 }
 pub(crate) use say;
+
+/// What [`say`] does.
+pub(crate) fn tell(text: std::fmt::Arguments<'_>) {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let seconds = START.elapsed().as_secs();
+    eprintln!("xtask {:>2}:{:02}: {text}", seconds / 60, seconds % 60);
+}
 
 /// Runs a command; what it prints goes to standard error, so that standard output stays ours.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
@@ -57,9 +66,10 @@ pub(crate) fn cargo(folder: &Path) -> Command {
     command
 }
 
-/// A command line as one would type it.
+/// A command line as one would type it where its program is on PATH.
 pub(crate) fn line(command: &Command) -> String {
-    let mut words = vec![command.get_program()];
+    let program = Path::new(command.get_program());
+    let mut words = vec![program.file_name().unwrap_or(program.as_os_str())];
     words.extend(command.get_args());
     let words: Vec<_> = words.into_iter().map(OsStr::to_string_lossy).collect();
     words.join(" ")

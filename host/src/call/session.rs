@@ -194,10 +194,10 @@ impl Session {
         }
     }
 
-    /// Makes a task of a call whose tool did not ask for it in time.
-    pub(super) async fn detach(&self) -> bool {
+    /// Makes a task of a call whose tool did not ask for it in time, if its client knows tasks.
+    pub(super) async fn detach(&self) {
         if !self.options.features.contains(ClientFeatures::TASKS) {
-            return false;
+            return;
         }
         let options = StartOptions {
             ttl: Ttl::Default,
@@ -205,17 +205,13 @@ impl Session {
             status_message: None,
             max_attempts: None,
         };
-        match self.start(options).await {
-            Ok(_) => true,
-            Err(error) => {
-                // The call goes on inline; its client still waits.
-                tracing::warn!(
-                    tool = &*self.options.tool.name,
-                    ?error,
-                    "could not detach a call"
-                );
-                false
-            }
+        if let Err(error) = self.start(options).await {
+            // The call goes on inline; its client still waits.
+            tracing::warn!(
+                tool = &*self.options.tool.name,
+                ?error,
+                "could not detach a call"
+            );
         }
     }
 

@@ -7,6 +7,8 @@ mod lock;
 mod memory;
 mod sqlite;
 #[cfg(test)]
+mod sqlite_tests;
+#[cfg(test)]
 mod suite;
 
 pub use lock::{LockError, lock_file};

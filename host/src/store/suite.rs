@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-const OPTIONS: StoreOptions = StoreOptions {
+pub(super) const OPTIONS: StoreOptions = StoreOptions {
     max_tasks: 100_000,
     retention: Retention {
         without_ttl_ms: 1_000,
@@ -75,7 +75,7 @@ fn job() -> Job {
     }
 }
 
-async fn create(store: &Arc<dyn Store>, task: Task) -> TaskId {
+pub(super) async fn create(store: &Arc<dyn Store>, task: Task) -> TaskId {
     let id = TaskId::random();
     store.create(id, task, job()).await.unwrap();
     id
@@ -85,7 +85,7 @@ fn error() -> Box<serde_json::value::RawValue> {
     raw(&json!({ "code": -32603, "message": "x" }))
 }
 
-fn complete() -> Event {
+pub(super) fn complete() -> Event {
     Event::Complete {
         attempt: 1,
         result: raw(&json!({ "content": [] })),
@@ -99,7 +99,7 @@ fn expire() -> Event {
     }
 }
 
-fn ask(keys: &[&str]) -> Event {
+pub(super) fn ask(keys: &[&str]) -> Event {
     let request = |key: &&str| ((*key).to_owned(), json!({ "method": "roots/list" }));
     Event::AskInput {
         attempt: 1,
@@ -269,7 +269,7 @@ async fn cancel_and_complete_race_to_one_end(fixture: fn(StoreOptions) -> Fixtur
     assert_eq!(ends[0] + ends[1], 1_000);
 }
 
-async fn store_seen(store: &Arc<dyn Store>, id: TaskId) -> Value {
+pub(super) async fn store_seen(store: &Arc<dyn Store>, id: TaskId) -> Value {
     seen(&store.get(id).await.unwrap().unwrap())
 }
 
@@ -471,70 +471,6 @@ async fn lost_tasks_fail_and_finished_ones_stay(fixture: fn(StoreOptions) -> Fix
         Status::Completed
     );
     assert_eq!(store.recover(lose, 3_000).await.unwrap(), 0);
-}
-
-#[tokio::test]
-async fn a_file_keeps_its_tasks_over_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tasks.sqlite");
-    let open = || -> Arc<dyn Store> { Arc::new(SqliteStore::open(&path, OPTIONS).unwrap()) };
-    let store = open();
-    let (running, finished) = (
-        create(&store, example_task(None)).await,
-        create(&store, example_task(None)).await,
-    );
-    store.apply(running, ask(&["a"]), 2_000).await.unwrap();
-    store.apply(finished, complete(), 2_000).await.unwrap();
-    let before = (
-        store_seen(&store, running).await,
-        store_seen(&store, finished).await,
-    );
-    drop(store);
-    let store = open();
-    assert_eq!(
-        (
-            store_seen(&store, running).await,
-            store_seen(&store, finished).await
-        ),
-        before
-    );
-    assert!(store.job(running).await.unwrap().is_some());
-}
-
-#[test]
-fn a_file_serves_one_process_and_one_user() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tasks.sqlite");
-    let store = SqliteStore::open(&path, OPTIONS).unwrap();
-    let error = SqliteStore::open(&path, OPTIONS).err().unwrap().to_string();
-    assert!(error.contains("another server uses it"), "{error}");
-    drop(store);
-    assert!(SqliteStore::open(&path, OPTIONS).is_ok());
-    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&path).unwrap());
-    assert_eq!(mode & 0o777, 0o600);
-}
-
-#[test]
-fn a_file_of_another_kind_or_version_is_refused_with_its_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tasks.sqlite");
-    std::fs::write(
-        &path,
-        "this is no database, but long enough to look like one ".repeat(100),
-    )
-    .unwrap();
-    let error = SqliteStore::open(&path, OPTIONS).err().unwrap().to_string();
-    assert!(error.contains("tasks.sqlite"), "{error}");
-
-    std::fs::remove_file(&path).unwrap();
-    let later = rusqlite::Connection::open(&path).unwrap();
-    later.execute_batch("PRAGMA user_version = 99").unwrap();
-    drop(later);
-    let error = SqliteStore::open(&path, OPTIONS).err().unwrap().to_string();
-    assert!(
-        error.contains("version 99") && error.contains("--data"),
-        "{error}"
-    );
 }
 
 #[test]
