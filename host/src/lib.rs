@@ -6,6 +6,7 @@
 
 pub mod call;
 pub mod catalog;
+pub mod journal;
 pub mod limits;
 pub mod protocol;
 pub mod runtime;

@@ -55,6 +55,8 @@ pub const LIST_TOOLS_TIME: Duration = Duration::from_secs(5);
 pub const RECEIVE_TIME: Duration = Duration::from_secs(30);
 /// How often guest code gives way to other work, and how finely CPU time is cut.
 pub const EPOCH: Duration = Duration::from_millis(2);
+/// Finest step of the clocks that guests read.
+pub const CLOCK_TICK: Duration = Duration::from_micros(100);
 /// Host memory one host call may take for its arguments, bytes. More: the guest traps.
 pub const HOST_CALL_BYTES: usize = 64 << 20;
 /// Random bytes one WASI call may ask for. More: the guest traps.
