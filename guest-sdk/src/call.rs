@@ -3,14 +3,12 @@
 use crate::ask::Answers;
 use crate::bindings::cofferdam::tool::task::{StartOptions, Ttl};
 use crate::host::{Host, Server};
-use crate::result::json;
 use crate::{
     Answer, CallStatus, ClientFeatures, Error, FinalError, InputError, InputRequest,
     IntoToolResult, RecordError, Result, Root, RpcError, SamplingAnswer, SamplingRequest,
     StartError, Started,
 };
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::rc::Rc;
 use std::time::Duration;
@@ -20,6 +18,9 @@ use std::time::Duration;
 /// A handler gets it as its first parameter. Once the call is over (its client cancelled it, its
 /// time passed, or the handler ended it) every verb that would change it fails with `Final` and
 /// changes nothing; `?` then returns from the handler, which is all that is left to do.
+///
+/// A server may [run a handler again](crate#a-handler-may-be-run-again) from the top. Its verbs then
+/// answer as they did before, until it is where the run before it was.
 #[derive(Clone)]
 pub struct Call {
     host: Rc<dyn Host>,
@@ -58,7 +59,8 @@ impl Call {
     }
 
     /// Makes this call a task: the client is answered with the task's id and goes on. For a client
-    /// that does not know tasks the answer is [`Started::Inline`], and nothing else happens.
+    /// that does not know tasks the answer is [`Started::Inline`], and nothing else happens. The task
+    /// is durable before the client hears of it: from here on, work survives the server.
     ///
     /// # Errors
     /// If the tool does not declare `task`, the call is a task already, an option is out of range,
@@ -68,7 +70,8 @@ impl Call {
     }
 
     /// Reports progress, which must grow: `progress(3, Some(10), "reading")`. An empty message is
-    /// none. At most 50 reports a second are passed on.
+    /// none. At most 50 reports a second are passed on, and none twice when the handler is run again
+    /// and comes to where it had been.
     ///
     /// # Errors
     /// Only if the call is over.
@@ -89,8 +92,12 @@ impl Call {
         self.host.status()
     }
 
-    /// True once nobody wants the result. The instance is dropped after a short grace: clean up and
-    /// return.
+    /// True once nobody wants the result: the client cancelled the task or closed the stream, or the
+    /// ttl passed. The instance is dropped after a short grace: clean up and return.
+    ///
+    /// It tells nothing of a server that stops. A task's handler is not told at all: its instance goes
+    /// without notice, and the handler is run again when there is a server. So keep what must not be
+    /// lost as you go ([`step`](Self::step), [`record`](Self::record)), not at the end.
     #[must_use]
     pub fn cancelled(&self) -> bool {
         self.host.cancelled()
@@ -112,7 +119,8 @@ impl Call {
         self.host.fail(error)
     }
 
-    /// Waits, in whole milliseconds, rounded up.
+    /// Waits, in whole milliseconds, rounded up. It counts as wall time, not as CPU time. A task that
+    /// sleeps long may give its instance back, and be run again from the top when it is time.
     ///
     /// # Errors
     /// As soon as the call is over.
@@ -122,6 +130,11 @@ impl Call {
 
     /// Asks the client several things at once, and returns when all are answered. A key is 1 to 256
     /// bytes and good once in a call; at most 32 requests at once. A refusal is an answer.
+    ///
+    /// It works in a task and inline alike. In a task the status is `input_required` meanwhile. Inline,
+    /// also before [`start_task`](Self::start_task), the request is answered with `input_required`, and
+    /// when the client repeats it with the answers, the handler is run again from the top. A task that
+    /// waits may give its instance back and be run again, too.
     ///
     /// # Errors
     /// If the client cannot answer such requests, or nothing can be asked in this call.
@@ -180,8 +193,9 @@ impl Call {
         Ok(self.ask([(key, InputRequest::Roots)])?.roots(key)?.to_vec())
     }
 
-    /// Keeps bytes under a key for this call, also across attempts: at most 1 MiB a value and
-    /// 16 MiB a call.
+    /// Keeps bytes under a key for this call, in place of those kept before: at most 1 MiB a value
+    /// and 16 MiB a call. In a task they are durable when this returns. Keys that begin with `step:`
+    /// are those of [`step`](Self::step).
     ///
     /// # Errors
     /// If the key is empty or over 256 bytes, the value too large, or the call over.
@@ -189,32 +203,35 @@ impl Call {
         self.host.record(key, value)
     }
 
-    /// The bytes kept under a key, if there are any.
+    /// The bytes kept under a key, if there are any: the last ones, also when the handler is run again
+    /// and has not come to their record yet. The run then goes on as if it had just recorded them, and
+    /// what it did between this first `recall` and that last `record` is not answered again. So:
+    ///
+    /// * Look at what is recalled first, and go on from there.
+    /// * What is read between a `recall` and its `record` (a clock, a random number, an answer)
+    ///   belongs to the step, and reaches the rest of the program only through the recorded bytes.
+    ///
+    /// ```
+    /// use cofferdam_guest::prelude::*;
+    /// use cofferdam_guest::testing::Script;
+    ///
+    /// fn squares(call: &Call) -> Result<u64> {
+    ///     let (mut next, mut sum) = match call.recall("squares") {
+    ///         Some(kept) => serde_json::from_slice(&kept)?,
+    ///         None => (1, 0),
+    ///     };
+    ///     while next <= 100 {
+    ///         sum += next * next;
+    ///         next += 1;
+    ///         call.record("squares", &serde_json::to_vec(&(next, sum))?)?;
+    ///     }
+    ///     Ok(sum)
+    /// }
+    /// assert_eq!(Script::new().lost_everywhere(squares), Ok(338_350));
+    /// ```
     #[must_use]
     pub fn recall(&self, key: &str) -> Option<Vec<u8>> {
         self.host.recall(key)
-    }
-
-    /// Does a piece of work once in a call: its value is recorded under `key`, and when the handler
-    /// is run again it is recalled in place of working again. A recorded value that no longer reads
-    /// as `T` is worked out anew.
-    ///
-    /// # Errors
-    /// What the work failed with (nothing is recorded then), or what [`record`](Self::record) does.
-    pub fn step<T: Serialize + DeserializeOwned>(
-        &self,
-        key: &str,
-        work: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
-        if let Some(value) = self
-            .recall(key)
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        {
-            return Ok(value);
-        }
-        let value = work()?;
-        self.record(key, json(&value)?.as_bytes())?;
-        Ok(value)
     }
 }
 
@@ -263,12 +280,21 @@ impl TaskOptions {
         self
     }
 
-    /// How many times the handler may be run, 1 to 100. A trap, a limit or a lost server ends an
-    /// attempt.
+    /// How many attempts the task has, 1 to 100; 1 unless given. A trap or a limit of the sandbox ends
+    /// an attempt, and the next one runs the handler from the top. It keeps the answers and the records
+    /// of those before it, so finished [steps](Call::step) are not done again.
+    ///
+    /// An error that the handler returns is its answer, and is not tried again.
     #[must_use]
-    pub fn attempts(mut self, attempts: u32) -> Self {
+    pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.0.max_attempts = Some(attempts);
         self
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub fn attempts(self, attempts: u32) -> Self {
+        self.max_attempts(attempts)
     }
 }
 
@@ -312,33 +338,6 @@ mod tests {
         assert_eq!(milliseconds(Duration::from_nanos(1)), 1);
         assert_eq!(milliseconds(Duration::from_millis(7)), 7);
         assert_eq!(milliseconds(Duration::MAX), u64::MAX);
-    }
-
-    #[test]
-    fn a_step_is_worked_out_once() {
-        let script = Script::new();
-        let call = script.call();
-        let first = call.step("sum", || Ok(vec![1, 2]));
-        assert_eq!(first, Ok(vec![1, 2]));
-        let again = script
-            .call()
-            .step::<Vec<i32>>("sum", || bail("worked again"));
-        assert_eq!(again, Ok(vec![1, 2]));
-    }
-
-    #[test]
-    fn a_failed_step_leaves_no_record() {
-        let call = Script::new().call();
-        assert_eq!(
-            call.step::<i32>("sum", || bail("no")),
-            Err(Error::tool("no"))
-        );
-        assert_eq!(call.recall("sum"), None);
-        assert_eq!(call.step("sum", || Ok(3)), Ok(3));
-    }
-
-    fn bail<T>(text: &str) -> Result<T> {
-        Err(Error::tool(text))
     }
 
     #[test]

@@ -142,7 +142,7 @@ fn input(error: &InputError) -> Error {
         }
         InputError::MissingFeatures(features) => Error::MissingFeatures(*features),
         InputError::Unavailable => Error::tool(
-            "This tool needs an answer from its user, which is only possible in a task.",
+            "This tool needs an answer from its user, but nothing can be asked in this call.",
         ),
         InputError::StoreFailed(text) => {
             internal(format!("the input request could not be stored: {text}"))

@@ -44,7 +44,8 @@
 //!
 //! A handler is straight-line code. For a client that knows tasks, [`Call::start_task`] answers the
 //! request at once and the handler goes on; for any other client it does nothing, and the client
-//! waits. A question to the user suspends the handler until the answer is there.
+//! waits. A question to the user suspends the handler until the answer is there; it may also be asked
+//! inline, and before the call is a task.
 //!
 //! ```
 //! use cofferdam_guest::prelude::*;
@@ -85,6 +86,25 @@
 //! cofferdam_guest::export!(sum);
 //! # fn main() {}
 //! ```
+//!
+//! # A handler may be run again
+//!
+//! A task survives its server. No instance is kept across a crash or a restart, and perhaps none while
+//! a task waits for an answer or sleeps. What is kept is what the handler was answered. When the task
+//! goes on, the handler is run again from the top, in a fresh instance; every clock, random number,
+//! question and sleep answers as it did before, and so the handler gets to where it was. A question
+//! that is asked inline works the same way.
+//!
+//! * A handler is not told when the server stops, and has no time to clean up then.
+//! * Running again takes as long as running did, except for the waits. A handler that computes for long
+//!   divides its work into steps with [`Call::step`]: a step that is done is recalled, not done again.
+//! * [`Call::record`] and [`Call::recall`] are what steps are made of, for loops that count on from where
+//!   they were. What is read between a `recall` and its `record` reaches the rest of the program only
+//!   through the recorded value.
+//! * With several attempts ([`TaskOptions::max_attempts`]), a handler that traps is run again, too. It
+//!   keeps its answers and records.
+//!
+//! [`testing::Script::lost_everywhere`] tests a handler against losses at any place.
 
 // The macros name this crate by its public name, also from inside it.
 extern crate self as cofferdam_guest;
@@ -100,6 +120,7 @@ mod host;
 pub mod log;
 mod result;
 pub mod schema;
+mod step;
 pub mod testing;
 mod tool;
 
