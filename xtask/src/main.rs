@@ -3,12 +3,14 @@
 
 mod bench;
 mod checkout;
+mod debian;
 mod demo;
 mod guests;
 mod node;
 mod process;
 mod test;
 mod toolchain;
+mod venv;
 
 use std::process::ExitCode;
 

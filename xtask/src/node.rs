@@ -1,29 +1,32 @@
-//! The published npm packages that tests run: exactly those of `tests/clients/package-lock.json`,
-//! in `target/tools/node/`, with a Node of their own.
+//! Published npm packages: exactly those that a folder of the checkout pins in its
+//! `package-lock.json`, installed into a folder of `target/tools/`.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use crate::checkout::Checkout;
-use crate::process::{run, say, works};
+use crate::process::{quiet, say, works};
 
-/// Installs them, unless they are there.
-pub(crate) fn install(checkout: &Checkout) -> Result<()> {
-    let wanted = checkout.root.join("tests/clients");
-    let folder = checkout.target.join("tools/node");
-    let lock = fs::read(wanted.join("package-lock.json"))?;
+/// Installs what `from` pins into `target/tools/NAME`, unless it is there. Returns the folder
+/// `node_modules`.
+pub(crate) fn install(checkout: &Checkout, from: &str, name: &str) -> Result<PathBuf> {
+    let wanted = checkout.root.join(from);
+    let folder = checkout.target.join("tools").join(name);
+    let packages = folder.join("node_modules");
+    let lock = fs::read(wanted.join("package-lock.json")).context("package-lock.json")?;
     // Written last, so that it stands for a complete installation.
     let installed = folder.join("installed-lock.json");
     if fs::read(&installed).is_ok_and(|old| old == lock) {
-        return Ok(());
+        return Ok(packages);
     }
     if !works("npm") {
         bail!("npm is missing: install Node.js 20 or later, which brings it");
     }
     say!(
-        "installing the npm packages that tests use into {}",
+        "installing the npm packages of {from} into {}",
         folder.display()
     );
     fs::create_dir_all(&folder)?;
@@ -33,7 +36,7 @@ pub(crate) fn install(checkout: &Checkout) -> Result<()> {
     // Only errors: the Node that npm itself runs on is older than what some packages ask for.
     let mut npm = Command::new("npm");
     npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
-    run(npm.current_dir(&folder))?;
+    quiet(npm.current_dir(&folder))?;
     fs::write(installed, lock)?;
-    Ok(())
+    Ok(packages)
 }

@@ -33,6 +33,24 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Runs a command that shows nothing; what it complains of is part of the error.
+pub(crate) fn quiet(command: &mut Command) -> Result<()> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot run `{}`", line(command)))?;
+    if !output.status.success() {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        bail!(
+            "`{}` failed ({}): {}",
+            line(command),
+            output.status,
+            complaint.trim()
+        );
+    }
+    Ok(())
+}
+
 /// Runs a command and returns what it printed on standard output.
 pub(crate) fn read(command: &mut Command) -> Result<String> {
     let output = command

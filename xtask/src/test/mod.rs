@@ -37,7 +37,7 @@ pub(crate) fn run_all(checkout: &Checkout) -> Result<()> {
 
 /// What the tests use beside the workspace's own build.
 fn prepare(checkout: &Checkout) -> Result<()> {
-    node::install(checkout)?;
+    node::install(checkout, "tests/clients", "node")?;
     guests::build(checkout, &[])
 }
 
@@ -50,8 +50,8 @@ struct Report {
 impl Report {
     fn lint(&mut self, checkout: &Checkout) {
         self.format_and_clippy(|| cargo(&checkout.root));
-        for folder in guests::WORKSPACES {
-            self.format_and_clippy(|| guests::native(checkout, folder));
+        for folder in guests::rust::WORKSPACES {
+            self.format_and_clippy(|| guests::rust::native(checkout, folder));
         }
         let mut doc = cargo(&checkout.root);
         doc.args(["doc", "--workspace", "--no-deps"]);
@@ -81,8 +81,8 @@ impl Report {
             self.libtest(tests.args(["--lib", "--bins", "--tests"]));
         }
         self.libtest(root().args(["test", "--workspace", "--no-fail-fast", "--doc"]));
-        for folder in guests::WORKSPACES {
-            let mut guests = guests::native(checkout, folder);
+        for folder in guests::rust::WORKSPACES {
+            let mut guests = guests::rust::native(checkout, folder);
             self.libtest(guests.args(["test", "--workspace", "--no-fail-fast"]));
         }
     }

@@ -1,17 +1,17 @@
 //! Debian's `rustc-web`: a rustc with the wasm targets, and the source of its standard library.
-//! Its packages are unpacked into the cache, not installed, so neither root nor a change of the
-//! machine is needed; the linkers, which Debian does not ship, are those of the rustc on PATH.
+//! Its packages are unpacked into the cache, not installed; the linkers, which Debian does not ship, are those of the rustc on PATH.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
 use super::cache::{self, Cache};
 use super::{Toolchain, has_std, print, std_library};
-use crate::process::{read, run, say, works};
+use crate::debian;
+use crate::process::{read, say};
 
 const PACKAGES: [&str; 3] = ["rustc-web", "rust-web-src", "wasi-libc"];
 
@@ -19,7 +19,7 @@ const PACKAGES: [&str; 3] = ["rustc-web", "rust-web-src", "wasi-libc"];
 ///
 /// `native` is the rustc whose linkers it borrows.
 pub(super) fn toolchain(native: &Path, target: &str) -> Result<Option<Toolchain>> {
-    if !works("apt-get") || !works("dpkg-deb") {
+    if !debian::is_here() {
         return Ok(None);
     }
     let cache = Cache::lock()?;
@@ -56,13 +56,7 @@ fn newest(shelf: &Path) -> Option<PathBuf> {
 /// The version that apt would install, with fresh lists if we may fetch them.
 fn offered() -> Result<Option<String>> {
     say!("no rustc here has wasm's standard library; asking apt for Debian's rustc-web");
-    let update = Command::new("apt-get")
-        .args(["update", "--quiet", "--quiet"])
-        .stdout(Stdio::null())
-        .status();
-    if !update.is_ok_and(|status| status.success()) {
-        say!("`apt-get update` failed; going on with the lists that are here");
-    }
+    debian::update();
     let policy = read(
         Command::new("apt-cache")
             .args(["policy", "rustc-web"])
@@ -84,23 +78,8 @@ fn unpack(home: &Path) -> Result<()> {
     let plan = read(simulate.env("LC_ALL", "C"))?;
     let lines = plan.lines().filter_map(|line| line.strip_prefix("Inst "));
     let packages: Vec<_> = lines.filter_map(|line| line.split(' ').next()).collect();
-    say!("downloading {} (about 140 MB)", packages.join(", "));
-
-    let archives = home.join("archives");
-    fs::create_dir(&archives)?;
-    let mut download = Command::new("apt-get");
-    // Its unprivileged user may not write into our folder.
-    download.args(["--quiet", "--option", "APT::Sandbox::User=root", "download"]);
-    run(download.args(packages).current_dir(&archives))?;
-
-    say!("unpacking");
-    for archive in fs::read_dir(&archives)? {
-        run(Command::new("dpkg-deb")
-            .arg("--extract")
-            .arg(archive?.path())
-            .arg(home))?;
-    }
-    fs::remove_dir_all(&archives)?;
+    say!("unpacking {} (about 140 MB)", packages.join(", "));
+    debian::unpack(&packages, home)?;
     // Of the source only the libraries are needed.
     let source = fs::canonicalize(home.join("usr/lib/rustlib/src/rust"))?;
     for part in ["compiler", "src", "tests"].map(|part| source.join(part)) {

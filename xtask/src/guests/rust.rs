@@ -1,15 +1,14 @@
-//! Guests: every member of the guest workspaces that is a `cdylib` becomes
-//! `target/guests/PACKAGE.wasm`. A file there changes only when its bytes change, and in one step,
-//! so that a server that watches it never reads half a component.
+//! Guests in Rust: every member of the guest workspaces that is a `cdylib`. Cargo knows what has to
+//! be built again.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
+use super::{place, workshop};
 use crate::checkout::{Checkout, Package, Workspace};
 use crate::process::{cargo, line, say};
 use crate::toolchain::{self, Toolchain};
@@ -20,37 +19,39 @@ pub(crate) const WORKSPACES: [&str; 2] = ["examples", "tests/guests"];
 /// Where nothing else is said: such a component imports nothing but our own interfaces.
 const DEFAULT_TARGET: &str = "wasm32-unknown-unknown";
 
-/// Builds the guests of these names, or all if there are none.
-pub(crate) fn build(checkout: &Checkout, wanted: &[&str]) -> Result<()> {
+/// A guest, and the folder of its workspace.
+pub(super) struct Guest {
+    workspace: &'static str,
+    package: Package,
+}
+
+impl Guest {
+    pub(super) fn name(&self) -> &str {
+        &self.package.name
+    }
+}
+
+/// All that there are.
+pub(super) fn guests(checkout: &Checkout) -> Result<Vec<Guest>> {
+    let mut guests = Vec::new();
+    for workspace in WORKSPACES {
+        let packages = Workspace::load(&checkout.root.join(workspace))?.packages;
+        let components = packages.into_iter().filter(Package::is_component);
+        guests.extend(components.map(|package| Guest { workspace, package }));
+    }
+    Ok(guests)
+}
+
+/// Builds them, and puts them in their places.
+pub(super) fn build(checkout: &Checkout, guests: Vec<Guest>) -> Result<()> {
     let mut batches = BTreeMap::<_, Vec<Package>>::new();
-    let mut names = Vec::new();
-    for folder in WORKSPACES {
-        for package in Workspace::load(&checkout.root.join(folder))?.packages {
-            if !package.is_component() {
-                continue;
-            }
-            if names.contains(&package.name) {
-                bail!("two guests are named {}", package.name);
-            }
-            names.push(package.name.clone());
-            if wanted.is_empty() || wanted.contains(&package.name.as_str()) {
-                let batch = batches.entry((folder, target(&package)?));
-                batch.or_default().push(package);
-            }
-        }
+    for Guest { workspace, package } in guests {
+        let batch = batches.entry((workspace, target(&package)?));
+        batch.or_default().push(package);
     }
-    if let Some(unknown) = wanted
-        .iter()
-        .find(|name| !names.iter().any(|it| it == *name))
-    {
-        bail!(
-            "there is no guest {unknown}; there are: {}",
-            names.join(", ")
-        );
-    }
-    for ((folder, target), packages) in batches {
+    for ((workspace, target), packages) in batches {
         let toolchain = toolchain::find(&target)?;
-        let files = compile(checkout, folder, &target, &toolchain, &packages)?;
+        let files = compile(checkout, workspace, &target, &toolchain, &packages)?;
         for package in packages {
             let file = files
                 .get(&package.manifest_path)
@@ -124,8 +125,7 @@ fn compile(
 /// Cargo in a guest workspace, for builds that run on this machine.
 pub(crate) fn native(checkout: &Checkout, folder: &str) -> Command {
     let mut command = cargo(&checkout.root.join(folder));
-    // Apart from the host's, so that the two never wait for each other.
-    command.env("CARGO_TARGET_DIR", checkout.target.join("guest-build"));
+    command.env("CARGO_TARGET_DIR", workshop(checkout));
     command
 }
 
@@ -147,24 +147,4 @@ fn components(messages: &[u8]) -> Result<BTreeMap<PathBuf, PathBuf>> {
         }
     }
     Ok(files)
-}
-
-/// Where servers and tests find a component.
-pub(crate) fn file(checkout: &Checkout, name: &str) -> PathBuf {
-    checkout.target.join("guests").join(format!("{name}.wasm"))
-}
-
-/// Puts a component there.
-fn place(checkout: &Checkout, name: &str, built: &Path) -> Result<()> {
-    let file = file(checkout, name);
-    let bytes = fs::read(built).with_context(|| built.display().to_string())?;
-    if fs::read(&file).is_ok_and(|old| old == bytes) {
-        return Ok(());
-    }
-    fs::create_dir_all(checkout.target.join("guests"))?;
-    let part = file.with_extension("part");
-    fs::write(&part, &bytes)?;
-    fs::rename(&part, &file)?;
-    say!("{} ({} bytes)", file.display(), bytes.len());
-    Ok(())
 }
