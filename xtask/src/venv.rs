@@ -34,8 +34,8 @@ impl Environment {
 
 /// Installs what `from` pins into `target/tools/NAME`, unless it is there.
 pub(crate) fn install(checkout: &Checkout, from: &str, name: &str) -> Result<Environment> {
-    let requirements = checkout.root.join(from).join("requirements.txt");
-    let wanted = fs::read(&requirements).context("requirements.txt")?;
+    let source = checkout.root.join(from);
+    let wanted = fs::read(source.join("requirements.txt")).context("requirements.txt")?;
     let environment = Environment {
         folder: checkout.target.join("tools").join(name),
     };
@@ -53,15 +53,16 @@ pub(crate) fn install(checkout: &Checkout, from: &str, name: &str) -> Result<Env
         folder.display()
     );
     let mut pip = create(&environment)?;
+    // None is built here: that would run, and fetch, what nobody pinned.
     pip.args([
         "install",
         "--quiet",
-        "--quiet",
-        "--disable-pip-version-check",
+        "--require-hashes",
+        "--only-binary=:all:",
     ]);
-    // None is built here: that would run, and fetch, what nobody pinned.
-    pip.args(["--require-hashes", "--only-binary=:all:"]);
-    quiet(pip.arg("--requirement").arg(requirements))?;
+    pip.args(["--requirement", "requirements.txt"]);
+    pip.env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
+    quiet(pip.current_dir(&source))?;
     fs::write(installed, wanted)?;
     Ok(environment)
 }
