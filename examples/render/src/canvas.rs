@@ -3,6 +3,7 @@
 use cofferdam_guest::prelude::*;
 use png::{BitDepth, ColorType, Encoder};
 
+/// The rows that are there so far.
 pub(crate) struct Canvas {
     size: u32,
     pixels: Vec<u8>,

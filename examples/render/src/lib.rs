@@ -51,14 +51,15 @@ fn render(
     let place = |n: u32| (f64::from(n) + 0.5) / f64::from(size);
     let mut canvas = Canvas::new(size);
     for y in 0..size {
-        if y % STRIDE == 0 {
-            if call.cancelled() {
-                log!(info, "stopped"; row = y, rows = size);
-                return Err(Error::Final);
-            }
-            call.progress(y, Some(size), "Drawing")?;
+        if call.cancelled() {
+            log!(info, "stopped"; row = y, rows = size);
+            return Err(Error::Final);
         }
         canvas.push_row((0..size).map(|x| palette.colour(scene.brightness(place(x), place(y)))));
+        let rows = y + 1;
+        if rows % STRIDE == 0 || rows == size {
+            call.progress(rows, Some(size), &format!("{rows} of {size} rows"))?;
+        }
     }
     let png = canvas.into_png()?;
     Ok(ToolResult::new()
@@ -87,12 +88,14 @@ mod tests {
 
     #[test]
     fn the_user_is_asked_what_to_draw() {
-        let picture = json!({ "scene": "julia", "size": 48, "palette": "fire" });
+        let picture = json!({ "scene": "julia", "size": 40, "palette": "fire" });
         let script = Script::new().accept("picture", &picture);
         let result = render(&script.call(), None).unwrap();
-        assert_eq!(size_of(&result), (48, 48));
-        assert_eq!(result.content[1], Content::text("Julia, 48 x 48 pixels"));
-        assert_eq!(script.progress().len(), 3);
+        assert_eq!(size_of(&result), (40, 40));
+        assert_eq!(result.content[1], Content::text("Julia, 40 x 40 pixels"));
+        let progress = script.progress();
+        let told: Vec<&str> = progress.iter().map(|told| &*told.message).collect();
+        assert_eq!(told, ["16 of 40 rows", "32 of 40 rows", "40 of 40 rows"]);
 
         let [(_, InputRequest::Form(form))] = &script.asked()[..] else {
             panic!("{:?}", script.asked())
@@ -114,6 +117,14 @@ mod tests {
         let result = <render as Tool>::run(&script.call(), &arguments.to_string()).unwrap();
         assert_eq!(size_of(&result), (16, 16));
         assert!(script.asked().is_empty());
+    }
+
+    #[test]
+    fn a_lost_server_does_not_change_a_picture() {
+        let picture = json!({ "scene": "mandelbrot", "size": 16, "palette": "ocean" });
+        let script = Script::new().accept("picture", &picture);
+        let result = script.lost_everywhere(|call| render(call, None));
+        assert_eq!(size_of(&result.unwrap()), (16, 16));
     }
 
     #[test]

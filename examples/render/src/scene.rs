@@ -68,12 +68,13 @@ mod tests {
     fn sets_have_their_symmetry() {
         for step in 0..50 {
             let (x, y) = (f64::from(step) / 50.0, f64::from(step * 7 % 50) / 50.0);
-            let mandelbrot = Scene::Mandelbrot;
-            let mirrored = mandelbrot.brightness(x, 1.0 - y);
-            assert!(
-                (mandelbrot.brightness(x, y) - mirrored).abs() < 0.05,
-                "{x}, {y}"
-            );
+            for (scene, mirrored) in [
+                (Scene::Mandelbrot, (x, 1.0 - y)),
+                (Scene::Julia, (1.0 - x, 1.0 - y)),
+            ] {
+                let difference = scene.brightness(x, y) - scene.brightness(mirrored.0, mirrored.1);
+                assert!(difference.abs() < 0.05, "{scene:?} at {x}, {y}");
+            }
         }
     }
 

@@ -7,6 +7,7 @@ mod table;
 mod tests;
 
 use aggregate::{Aggregate, Report};
+use cofferdam_guest::ClientFeatures;
 use cofferdam_guest::prelude::*;
 use export::Groups;
 use table::{Row, Table};
@@ -20,7 +21,7 @@ const STRIDE: u64 = 5000;
 /// A resource that the client has read.
 #[derive(Deserialize, JsonSchema)]
 struct Resource {
-    #[allow(dead_code)]
+    #[expect(dead_code, reason = "it is taken as the client has it")]
     uri: String,
     text: String,
 }
@@ -66,7 +67,7 @@ struct Confirm {
     confirm: bool,
 }
 
-/// Exports the rows of each group of a CSV as a file of its own, after asking the user.
+/// Exports the rows of each group of a CSV as a file of its own, after asking the user, always.
 #[tool(
     name = "export-all",
     title = "Export a CSV by groups",
@@ -83,19 +84,32 @@ fn export_all(
     /// The column that makes the groups.
     group_by: String,
 ) -> Result<Vec<Content>> {
+    // A client that cannot be asked learns so before anything is read.
+    call.require_features(ClientFeatures::ELICITATION_FORM)?;
     let csv = source(csv, resource)?;
-    call.start_task(TaskOptions::new().ttl(Duration::from_secs(3600)))?;
-    let groups = Groups::of(Table::new(&csv)?, &group_by, |_| Ok(()))?;
+    call.start_task(
+        TaskOptions::new()
+            .ttl(Duration::from_secs(3600))
+            .status("Reading"),
+    )?;
+    // No step: when the handler is run again with the answer, to read the CSV again costs less than
+    // to record what was read.
+    let groups = Groups::of(Table::new(&csv)?, &group_by, |row| {
+        tell(call, row, csv.len())
+    })?;
     let question = format!("Export {} rows to {} files?", groups.rows(), groups.len());
-    match call.ask_form::<Confirm>("confirm", &question)? {
-        Answer::Accepted(Confirm { confirm: true }) => {}
-        _ => return Ok(vec!["Nothing was exported: the user said no.".into()]),
+    let why_not = match call.ask_form::<Confirm>("confirm", &question)? {
+        Answer::Accepted(Confirm { confirm: true }) => None,
+        Answer::Accepted(Confirm { confirm: false }) | Answer::Declined => Some("said no"),
+        Answer::Cancelled => Some("did not answer"),
+    };
+    if let Some(why) = why_not {
+        return Ok(vec![
+            format!("Nothing was exported: the user {why}.").into(),
+        ]);
     }
     let mut content = vec![format!("{} files, one for each {group_by}", groups.len()).into()];
-    for (n, file) in groups.files().enumerate() {
-        content.push(file.into());
-        call.progress(n + 1, Some(groups.len()), "Exporting")?;
-    }
+    content.extend(groups.files().map(Content::from));
     Ok(content)
 }
 

@@ -64,31 +64,46 @@ fn a_report_is_a_structure_and_a_file() {
     );
 }
 
-#[test]
-fn a_long_report_tells_its_progress_and_can_be_cancelled() {
-    let mut long = "n\n".to_owned();
+/// 20000 rows in seven groups.
+fn long() -> Option<String> {
+    let mut text = "n\n".to_owned();
     for n in 0..20_000 {
-        writeln!(long, "{}", n % 7).unwrap();
+        writeln!(text, "{}", n % 7).unwrap();
     }
-    let run = |script: &Script| {
-        let csv = Some(long.clone());
+    Some(text)
+}
+
+#[test]
+fn reading_tells_its_progress_and_can_be_cancelled() {
+    let report = |script: &Script| {
+        let group_by = "n".to_owned();
         report(
             &script.call(),
-            csv,
+            long(),
             None,
-            "n".to_owned(),
+            group_by,
             None,
             Aggregate::Count,
         )
+        .map(|(_, _, Structured(report))| report.groups.len())
     };
-    let script = Script::new();
-    assert_eq!(run(&script).unwrap().2.0.groups.len(), 7);
-    let progress = script.progress();
-    assert_eq!(progress.len(), 4);
-    assert_eq!(progress[3].message, "20000 rows");
-    assert_eq!(progress[3].total, Some(progress[3].done));
-    let script = Script::new().cancel_after(2);
-    assert_eq!(run(&script).unwrap_err(), Error::Final);
+    let export = |script: &Script| {
+        export_all(&script.call(), long(), None, "n".to_owned())
+            // The first block is a text.
+            .map(|content| content.len() - 1)
+    };
+    for run in [&report as &dyn Fn(&Script) -> Result<usize>, &export] {
+        let script = Script::new().accept("confirm", &json!({ "confirm": true }));
+        assert_eq!(run(&script), Ok(7));
+        let progress = script.progress();
+        assert_eq!(progress.len(), 4);
+        assert_eq!(progress[3].message, "20000 rows");
+        assert_eq!(progress[3].total, Some(progress[3].done));
+
+        let script = Script::new().cancel_after(2);
+        assert_eq!(run(&script), Err(Error::Final));
+        assert!(script.asked().is_empty());
+    }
 }
 
 #[test]
@@ -126,19 +141,40 @@ fn an_export_waits_for_its_user() {
         ("report:///groups/Rome.csv", "city,amount\nRome,2\n")
     );
     assert_eq!(content.len(), 3);
-    assert_eq!(script.progress().len(), 2);
+}
+
+#[test]
+fn a_lost_server_does_not_change_an_export() {
+    let script = Script::new().accept("confirm", &json!({ "confirm": true }));
+    let content = script.lost_everywhere(|call| export_all(call, sales(), None, "city".to_owned()));
+    assert_eq!(content.unwrap().len(), 3);
 }
 
 #[test]
 fn a_refused_export_ends_well() {
     let no = Script::new().accept("confirm", &json!({ "confirm": false }));
-    for script in [no, Script::new().decline("confirm")] {
+    for (script, why) in [
+        (no, "said no"),
+        (Script::new().decline("confirm"), "said no"),
+        (Script::new().dismiss("confirm"), "did not answer"),
+    ] {
         let content = export_all(&script.call(), sales(), None, "city".to_owned()).unwrap();
-        assert_eq!(
-            content,
-            [Content::text("Nothing was exported: the user said no.")]
-        );
+        let text = format!("Nothing was exported: the user {why}.");
+        assert_eq!(content, [Content::text(text)]);
     }
+}
+
+#[test]
+fn no_export_goes_without_its_question() {
+    let script = Script::new().features(ClientFeatures::TASKS);
+    assert_eq!(
+        export_all(&script.call(), sales(), None, "city".to_owned()),
+        Err(Error::MissingFeatures(ClientFeatures::ELICITATION_FORM))
+    );
+    assert_eq!(script.status(), CallStatus::Inline);
+    // Nor can the form be sent without the answer.
+    let form = cofferdam_guest::schema::of_form::<Confirm>();
+    assert_eq!(form["required"], json!(["confirm"]));
 }
 
 #[test]

@@ -30,13 +30,13 @@ fn thumbnail(
     call: &Call,
     /// The image, as base64 or as a `data:` URI. At most 24 megapixels.
     image: String,
-    /// In pixels; 256 if left out.
+    /// The thumbnail's largest width in pixels; 256 if left out.
     #[schemars(range(min = 1, max = 2048))]
     max_width: Option<u32>,
-    /// In pixels; 256 if left out.
+    /// Its largest height in pixels; 256 if left out.
     #[schemars(range(min = 1, max = 2048))]
     max_height: Option<u32>,
-    /// Of the thumbnail; that of the image if left out.
+    /// Its format; that of the image if left out.
     format: Option<Format>,
 ) -> Result<(Image, String, Structured<Sizes>)> {
     let bounds = Bounds::new(max_width.unwrap_or(256), max_height.unwrap_or(256))?;

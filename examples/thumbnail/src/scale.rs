@@ -108,7 +108,7 @@ pub(crate) fn decode(file: &[u8]) -> Result<Decoded> {
         Some(ImageFormat::Png) => Format::Png,
         Some(ImageFormat::Jpeg) => Format::Jpeg,
         Some(other) => bail!(
-            "the image is a {}, neither PNG nor JPEG",
+            "the image is neither PNG nor JPEG, but {}",
             other.to_mime_type()
         ),
         None => bail!("the image is neither PNG nor JPEG"),
@@ -288,7 +288,7 @@ mod tests {
         );
         assert_eq!(
             message(decode(b"GIF89a\x01\0\x01\0")),
-            "the image is a image/gif, neither PNG nor JPEG"
+            "the image is neither PNG nor JPEG, but image/gif"
         );
         let file = png(&flag(20, 10).into());
         let text = message(decode(&file[..file.len() / 2]));

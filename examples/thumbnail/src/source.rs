@@ -1,4 +1,4 @@
-//! From the argument to the bytes of an image: plain base64, or a `data:` URI of a PNG or JPEG.
+//! From the argument to the bytes of a file: plain base64, or a `data:` URI with base64 in it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ pub(crate) fn read(text: &str) -> Result<Vec<u8>> {
         None => text,
         Some(uri) => match uri.split_once(',') {
             Some((kind, data)) if kind.to_ascii_lowercase().ends_with(";base64") => data,
-            _ => bail!("A `data:` URI of an image has the form data:image/png;base64,…"),
+            _ => bail!("a `data:` URI of an image has the form data:image/png;base64,…"),
         },
     };
     let base64: Vec<u8> = base64
@@ -18,11 +18,11 @@ pub(crate) fn read(text: &str) -> Result<Vec<u8>> {
         .filter(|byte| !byte.is_ascii_whitespace())
         .collect();
     if base64.is_empty() {
-        bail!("There is no image: the argument is empty.");
+        bail!("there is no image: the argument is empty");
     }
     STANDARD
         .decode(base64)
-        .map_err(|error| Error::tool(format!("The image is not valid base64: {error}")))
+        .map_err(|error| Error::tool(format!("the image is not valid base64: {error}")))
 }
 
 #[cfg(test)]
