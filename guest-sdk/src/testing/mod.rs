@@ -93,6 +93,12 @@ impl Script {
         self.elicitation(key, Action::Decline, None)
     }
 
+    /// Closes the question under a key without a choice.
+    #[must_use]
+    pub fn dismiss(self, key: &str) -> Self {
+        self.elicitation(key, Action::Cancel, None)
+    }
+
     /// Cancels the call after this many progress reports and sleeps; those that are only repeated do
     /// not count.
     #[must_use]
@@ -185,7 +191,23 @@ impl Default for Script {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Answer;
     use std::cell::Cell;
+
+    #[test]
+    fn users_accept_decline_or_go_away() {
+        let script = Script::new()
+            .accept("a", &serde_json::json!({ "n": 1 }))
+            .decline("b")
+            .dismiss("c");
+        let call = script.call();
+        let page = |key: &'static str| (key, InputRequest::visit("?", "https://example.com"));
+        let answers = call.ask([page("a"), page("b"), page("c")]).unwrap();
+        let form = answers.form("a");
+        assert_eq!(form, Ok(Answer::Accepted(serde_json::json!({ "n": 1 }))));
+        assert_eq!(answers.visit("b"), Ok(Answer::Declined));
+        assert_eq!(answers.visit("c"), Ok(Answer::Cancelled));
+    }
 
     #[test]
     fn a_loss_anywhere_shows() {
