@@ -69,6 +69,16 @@ pub const COMMIT_BATCH: usize = 1_024;
 pub const SWEEP_BATCH: usize = 1_000;
 /// Most attempts a guest may ask for in its start options. More: `invalid-option`.
 pub const ATTEMPTS: u32 = 100;
+/// Pause before a task's second attempt; it doubles with each further one, up to
+/// [`BACKOFF_MOST`].
+pub const BACKOFF: Duration = Duration::from_secs(1);
+/// Longest pause between two attempts.
+pub const BACKOFF_MOST: Duration = Duration::from_secs(60);
+/// Runs of an attempt that the server may begin and lose in a row without anything being kept. More:
+/// the attempt is lost, with `-32603` if it was the last one.
+pub const IDLE_RUNS: u32 = 20;
+/// Largest `requestState`, bytes. Larger: the call is answered with `-32603`.
+pub const REQUEST_STATE_BYTES: usize = 1 << 20;
 /// Calls that may wait for a free instance, for each instance there is. More: `-32603`.
 pub const QUEUE_PER_INSTANCE: usize = 4;
 
@@ -131,16 +141,46 @@ pub struct SandboxLimits {
     pub memory_bytes: usize,
     /// Table elements of an instance. More: growing fails.
     pub table_elements: usize,
-    /// CPU time of one attempt, milliseconds. More: `-32603`.
+    /// CPU time of one run of a handler, milliseconds; waiting does not count. More: `-32603`.
     pub cpu_ms: u64,
     /// Wall time of an inline call, milliseconds. More: `-32603`.
     pub wall_ms: u64,
-    /// Wall time of one attempt of a task, milliseconds. More: the task fails with `-32603`.
+    /// Wall time of one attempt of a task, milliseconds, from its start, waiting included. More:
+    /// the attempt fails with `-32603`.
     pub task_wall_ms: u64,
     /// Largest result as JSON, bytes. Larger: `-32603`.
     pub result_bytes: usize,
     /// Instances that run at once. More: calls wait, up to four for each instance; then `-32603`.
     pub instances: u32,
+}
+
+/// The limits that a call keeps as they were when it started, wherever it goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct RunLimits {
+    /// `sandbox.memory-bytes`.
+    pub memory_bytes: usize,
+    /// `sandbox.table-elements`.
+    pub table_elements: usize,
+    /// `sandbox.cpu-ms`.
+    pub cpu_ms: u64,
+    /// `sandbox.result-bytes`.
+    pub result_bytes: usize,
+    /// `tasks.journal-bytes`.
+    pub journal_bytes: usize,
+}
+
+impl RunLimits {
+    /// Those of a call that starts now.
+    #[must_use]
+    pub fn new(sandbox: &SandboxLimits, tasks: &TaskLimits) -> Self {
+        Self {
+            memory_bytes: sandbox.memory_bytes,
+            table_elements: sandbox.table_elements,
+            cpu_ms: sandbox.cpu_ms,
+            result_bytes: sandbox.result_bytes,
+            journal_bytes: tasks.journal_bytes,
+        }
+    }
 }
 
 impl Default for SandboxLimits {
@@ -177,6 +217,14 @@ pub struct TaskLimits {
     pub retention_ms: u64,
     /// How long any finished task can be read at least, even past its ttl, milliseconds.
     pub min_retention_ms: u64,
+    /// Time a task waits with its instance kept, milliseconds. Longer: it gives the instance back,
+    /// and is run again to where it was when the wait is over.
+    pub park_after_ms: u64,
+    /// Largest journal of a call, bytes. Larger: `-32603`.
+    pub journal_bytes: usize,
+    /// How long a client may take to answer questions that were asked before a task began,
+    /// milliseconds. Longer: `-32602`, and the call begins anew.
+    pub answer_ms: u64,
     /// Tools that the server makes tasks of by itself after so many milliseconds.
     pub detach_after_ms: BTreeMap<String, u64>,
 }
@@ -192,6 +240,9 @@ impl Default for TaskLimits {
             sweep_ms: 60_000,
             retention_ms: 3_600_000,
             min_retention_ms: 60_000,
+            park_after_ms: 2_000,
+            journal_bytes: 4 << 20,
+            answer_ms: 3_600_000,
             detach_after_ms: BTreeMap::new(),
         }
     }

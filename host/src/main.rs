@@ -37,6 +37,11 @@ enum Command {
         /// Where tasks are kept: sqlite (in the data folder), sqlite:PATH or memory:.
         #[arg(long, default_value = "sqlite")]
         store: String,
+        /// The key that seals what clients keep between the requests of one call. Made if it is not
+        /// there; servers that share it take each other's. [default: request-state.key in the data
+        /// folder]
+        #[arg(long, value_name = "FILE")]
+        state_key: Option<PathBuf>,
         /// Change a setting, for example tasks.ttl-ms=60000. May be repeated.
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
@@ -65,6 +70,7 @@ fn run(arguments: Arguments) -> Result<()> {
         listen,
         data,
         store,
+        state_key,
         set,
     } = arguments.command;
     let settings = Settings::from_assignments(&set)?;
@@ -76,6 +82,7 @@ fn run(arguments: Arguments) -> Result<()> {
         listen,
         data,
         store,
+        state_key,
         settings,
     }));
     // What did not end within its grace is dropped with its instances; then the store closes.

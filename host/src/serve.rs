@@ -3,12 +3,14 @@
 //! Invariant: everything that can be refused is refused before the endpoint is bound, with an
 //! error that says what to do.
 
-use crate::catalog::Catalog;
+use crate::call::Sealer;
+use crate::catalog::{Archive, Catalog};
+use crate::journal::Time;
 use crate::runtime::Runtime;
-use crate::server::Server;
+use crate::server::{Parts, Server};
 use crate::settings::Settings;
 use crate::store::{self, StoreOptions, lock_file};
-use crate::task::{Janitor, Tasks};
+use crate::task::Janitor;
 use crate::transport::HttpTransport;
 use anyhow::{Context as _, Result};
 use std::fs::{DirBuilder, File};
@@ -29,6 +31,8 @@ pub struct ServeOptions {
     pub data: PathBuf,
     /// Which store.
     pub store: String,
+    /// The file with the key that seals `requestState`; one in the data directory if not given.
+    pub state_key: Option<PathBuf>,
     /// All else.
     pub settings: Settings,
 }
@@ -39,35 +43,34 @@ pub struct ServeOptions {
 /// Anything that keeps the server from starting.
 pub async fn serve(options: ServeOptions) -> Result<()> {
     let settings = options.settings;
+    let lock = own(&options.data)?;
+    let archive = Archive::open(&options.data.join("components"))?;
+    let key = options
+        .state_key
+        .unwrap_or_else(|| options.data.join("request-state.key"));
+    let sealer = Sealer::from_file(&key)
+        .with_context(|| format!("cannot use the key file {}", key.display()))?;
     let runtime = Arc::new(Runtime::new(settings.sandbox.clone())?);
-    let catalog = Catalog::load(&options.paths, &runtime, &settings).await?;
+    let catalog = Catalog::load(&options.paths, &runtime, &settings, &archive).await?;
     let (tools, components) = (catalog.len(), catalog.components());
-
-    let _lock = own(&options.data)?;
-    let tasks = if settings.tasks.enabled {
-        let store = store::open(
-            &options.store,
-            &options.data,
-            StoreOptions {
-                max_tasks: settings.tasks.max,
-                retention: settings.tasks.retention(),
-            },
-        )?;
-        let tasks = Tasks::new(store, settings.tasks.clone());
-        let lost = tasks
-            .recover()
-            .await
-            .context("cannot look for unfinished tasks")?;
-        if lost > 0 {
-            tracing::warn!("{lost} tasks were running when the server stopped; they failed");
-        }
-        Some(tasks)
-    } else {
-        None
+    let store_options = StoreOptions {
+        max_tasks: settings.tasks.max,
+        retention: settings.tasks.retention(),
     };
-    let _janitor = tasks
-        .as_ref()
-        .map(|tasks| Janitor::start(Arc::clone(tasks)));
+    let store = settings
+        .tasks
+        .enabled
+        .then(|| store::open(&options.store, &options.data, store_options))
+        .transpose()?;
+    let server = Server::new(Parts {
+        settings,
+        runtime,
+        catalog,
+        store,
+        archive,
+        sealer,
+        time: Time::System,
+    });
 
     // Watched before anyone can know that we run, so that no signal is lost.
     let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
@@ -79,8 +82,17 @@ pub async fn serve(options: ServeOptions) -> Result<()> {
             transport.url()
         );
     }
+    let resumed = server
+        .resume()
+        .await
+        .context("cannot look for unfinished tasks")?;
+    if resumed > 0 {
+        tracing::info!("{resumed} unfinished tasks go on");
+    }
+    let _janitor = server
+        .tasks()
+        .map(|tasks| Janitor::start(Arc::clone(tasks)));
     let url = transport.url();
-    let server = Server::new(settings, runtime, catalog, tasks);
     writeln!(
         std::io::stdout(),
         "listening on {url} ({tools} tools from {components} components)"
@@ -98,6 +110,7 @@ pub async fn serve(options: ServeOptions) -> Result<()> {
     });
     transport.serve(Arc::clone(&server)).await;
     server.drain().await;
+    drop(lock);
     Ok(())
 }
 

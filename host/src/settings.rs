@@ -174,6 +174,13 @@ impl Settings {
             "at least 1",
         )?;
         at_least("tasks.sweep-ms", tasks.sweep_ms, 10, "at least 10")?;
+        at_least(
+            "tasks.journal-bytes",
+            tasks.journal_bytes as u64,
+            1024,
+            "at least 1024",
+        )?;
+        at_least("tasks.answer-ms", tasks.answer_ms, 1, "at least 1")?;
         Ok(())
     }
 }

@@ -2,99 +2,164 @@
 //!
 //! Invariant: the instance runs inside the request's own future until the request is answered, so
 //! that a short call costs no task switch. If the answer comes early (the call became a task) or
-//! the client goes away, the rest of the run moves, as it is, to a task of its own; it is never
-//! started anew, and never outlives its wall time or the grace of a cancelled call.
+//! the client goes away, the rest of the run moves, as it is, to a task of its own; it never
+//! outlives its wall time, the grace of a cancelled call, or the server's stop.
 
 use super::session::{Reply, Session};
 use crate::protocol::RpcError;
 use crate::runtime::{Call, GuestLog, Returned, RunError, Runtime, Verbs};
+use crate::task::{Millis, now};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 type Instance = Pin<Box<dyn Future<Output = Result<Returned, RunError>> + Send>>;
 
-/// How long runs may take.
-#[derive(Clone, Copy, Debug)]
-pub struct RunTimes {
-    /// An inline call.
+/// What lets calls run.
+#[derive(Clone)]
+pub struct Driver {
+    /// The sandbox.
+    pub runtime: Arc<Runtime>,
+    /// Wall time of an inline call.
     pub wall: Duration,
-    /// One attempt of a task.
-    pub task_wall: Duration,
-    /// A cancelled handler.
+    /// Time a cancelled handler gets to return.
     pub grace: Duration,
+    /// Counts the runs that go on without a request.
+    pub tracker: TaskTracker,
+    /// Set when the server stops: runs of tasks are dropped, and go on after the next start.
+    pub stopping: CancellationToken,
 }
 
-/// Runs a call and gives the reply to its request. Dropping the future means that the client went
-/// away: the handler is told and gets its grace.
-pub async fn run(
-    runtime: Arc<Runtime>,
-    session: Arc<Session>,
-    mut reply: oneshot::Receiver<Reply>,
-    times: RunTimes,
-    tracker: TaskTracker,
-) -> Reply {
-    let started = Instant::now();
-    let mut run = Run {
-        instance: Some(instance(runtime, Arc::clone(&session))),
-        session: Arc::clone(&session),
-        started,
-        times,
-        tracker,
-    };
-    let wall = sleep_until(started + times.wall);
-    let detach = session
-        .options
-        .tool
-        .detach_after
-        .map(|after| sleep_until(started + after));
-    tokio::pin!(wall, detach);
-    while let Some(instance) = &mut run.instance {
-        tokio::select! {
-            biased;
-            early = &mut reply => {
-                if let Ok(early) = early {
-                    run.go_on_alone();
-                    return early;
+impl Driver {
+    /// Runs a call and gives the reply to its request. Dropping the future means that the client
+    /// went away: the handler is told and gets its grace.
+    pub async fn run(&self, session: Arc<Session>, mut reply: oneshot::Receiver<Reply>) -> Reply {
+        let started = Instant::now();
+        let mut run = Run {
+            instance: Some(self.instance(&session, false)),
+            session: Arc::clone(&session),
+            started,
+            driver: self,
+        };
+        let wall = sleep_until(started + self.wall);
+        let detach = session
+            .options
+            .tool
+            .detach_after
+            .map(|after| sleep_until(started + after));
+        tokio::pin!(wall, detach);
+        while let Some(instance) = &mut run.instance {
+            tokio::select! {
+                biased;
+                early = &mut reply => {
+                    if let Ok(early) = early {
+                        run.go_on_alone();
+                        return early;
+                    }
+                }
+                returned = instance => {
+                    run.instance = None;
+                    session.end(returned).await;
+                }
+                () = fires(detach.as_mut()) => {
+                    detach.set(None);
+                    session.detach().await;
+                }
+                () = &mut wall => {
+                    run.instance = None;
+                    session.end(Err(self.wall_over())).await;
                 }
             }
-            returned = instance => {
-                run.instance = None;
-                session.end(returned).await;
-            }
-            () = fires(detach.as_mut()) => {
-                detach.set(None);
-                session.detach().await;
-            }
-            () = &mut wall => {
-                run.instance = None;
-                session.end(Err(wall_over(times.wall, "limit sandbox.wall-ms"))).await;
+        }
+        // An instance that gave itself back right after its call became a task.
+        if let Some((tasks, id)) = session.as_task() {
+            tasks.run_over(id).await;
+        }
+        reply.await.unwrap_or_else(|_| {
+            Reply::Outcome(Err(RpcError::internal("The call ended without an answer")))
+        })
+    }
+
+    /// Runs a task that was claimed.
+    pub async fn run_task(&self, session: Arc<Session>) {
+        let instance = self.instance(&session, true);
+        self.alone(session, instance, Instant::now()).await;
+    }
+
+    fn instance(&self, session: &Arc<Session>, patient: bool) -> Instance {
+        let (runtime, session) = (Arc::clone(&self.runtime), Arc::clone(session));
+        Box::pin(async move {
+            let options = &session.options;
+            let journal = Arc::clone(&session.journal);
+            let log = GuestLog::new(Arc::clone(&options.tool.name), Arc::clone(&journal));
+            let call = Call {
+                name: options.tool.name.to_string(),
+                arguments: options.arguments.get().to_owned(),
+                features: options.features,
+                limits: options.setup.limits,
+                journal,
+                patient,
+            };
+            let verbs: Arc<dyn Verbs> = Arc::clone(&session) as _;
+            runtime
+                .call(&options.tool.component.program, call, verbs, log)
+                .await
+        })
+    }
+
+    fn wall_over(&self) -> RunError {
+        let millis = u64::try_from(self.wall.as_millis()).unwrap_or(u64::MAX);
+        RunError::Wall(millis, "limit sandbox.wall-ms")
+    }
+
+    /// A run without a request: of a task, or of a call whose client went away.
+    async fn alone(&self, session: Arc<Session>, mut instance: Instance, started: Instant) {
+        let deadline = sleep(left(&session).unwrap_or(Duration::MAX));
+        let wall = sleep_until(started + self.wall);
+        let grace = sleep(Duration::MAX);
+        tokio::pin!(deadline, wall, grace);
+        let is_task = session.as_task().is_some();
+        let mut cancelled = false;
+        loop {
+            tokio::select! {
+                biased;
+                returned = &mut instance => {
+                    session.end(returned).await;
+                    break;
+                }
+                () = self.stopping.cancelled() => break,
+                () = session.cancel.cancelled(), if !cancelled => {
+                    cancelled = true;
+                    grace.as_mut().reset(Instant::now() + self.grace);
+                }
+                () = &mut grace, if cancelled => {
+                    tracing::info!(tool = &*session.options.tool.name, "dropped a run that went on after its call was over");
+                    break;
+                }
+                () = &mut deadline, if is_task && !cancelled => {
+                    if let Some((tasks, id)) = session.as_task()
+                        && let Err(error) = tasks.expire(id).await
+                    {
+                        tracing::error!(%error, "could not end a task whose time is over");
+                    }
+                    deadline.set(sleep(Duration::from_secs(1)));
+                }
+                () = &mut wall, if !is_task => {
+                    session.end(Err(self.wall_over())).await;
+                    break;
+                }
             }
         }
+        drop(instance);
+        if let Some((tasks, id)) = session.as_task() {
+            tasks.run_over(id).await;
+        }
     }
-    reply.await.unwrap_or_else(|_| {
-        Reply::Outcome(Err(RpcError::internal("The call ended without an answer")))
-    })
-}
-
-fn instance(runtime: Arc<Runtime>, session: Arc<Session>) -> Instance {
-    Box::pin(async move {
-        let options = &session.options;
-        let call = Call {
-            name: options.tool.name.to_string(),
-            arguments: options.arguments.get().to_owned(),
-            features: options.features,
-        };
-        let log = GuestLog::new(Arc::clone(&options.tool.name));
-        let verbs: Arc<dyn Verbs> = Arc::clone(&session) as _;
-        runtime
-            .call(&options.tool.component.program, call, verbs, log)
-            .await
-    })
 }
 
 /// Waits for a timer that may not be there.
@@ -105,105 +170,39 @@ async fn fires(timer: Pin<&mut Option<Sleep>>) {
     }
 }
 
-fn wall_over(limit: Duration, name: &'static str) -> RunError {
-    RunError::Wall(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX), name)
+/// Time until the task's ttl or its attempt's wall time is over.
+fn left(session: &Session) -> Option<Duration> {
+    let left: Millis = session.deadline()?.saturating_sub(now());
+    Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))
 }
 
-/// An instance that runs.
-struct Run {
+/// An instance that runs inside a request.
+struct Run<'a> {
     /// `None` once it is over, or moved on.
     instance: Option<Instance>,
     session: Arc<Session>,
     started: Instant,
-    times: RunTimes,
-    tracker: TaskTracker,
+    driver: &'a Driver,
 }
 
-impl Run {
+impl Run<'_> {
     /// Moves the rest of the run to a task of its own.
     fn go_on_alone(&mut self) {
         if let Some(instance) = self.instance.take() {
-            let rest = Detached {
-                session: Arc::clone(&self.session),
-                started: self.started,
-                times: self.times,
-            };
-            self.tracker.spawn(rest.run(instance));
+            let (driver, session) = (self.driver.clone(), Arc::clone(&self.session));
+            let started = self.started;
+            self.driver
+                .tracker
+                .spawn(async move { driver.alone(session, instance, started).await });
         }
     }
 }
 
-impl Drop for Run {
+impl Drop for Run<'_> {
     fn drop(&mut self) {
         if self.instance.is_some() && tokio::runtime::Handle::try_current().is_ok() {
             self.session.cancel.cancel();
             self.go_on_alone();
-        }
-    }
-}
-
-/// A run whose request is over.
-struct Detached {
-    session: Arc<Session>,
-    started: Instant,
-    times: RunTimes,
-}
-
-impl Detached {
-    async fn run(self, mut instance: Instance) {
-        let session = &self.session;
-        let (limit, name) = match session.task() {
-            Some(_) => (self.times.task_wall, "limit sandbox.task-wall-ms"),
-            None => (self.times.wall, "limit sandbox.wall-ms"),
-        };
-        let wall = sleep_until(self.started + limit);
-        let expiry = self.until_expiry();
-        let grace = sleep(Duration::MAX);
-        tokio::pin!(wall, expiry, grace);
-        let mut cancelled = false;
-        loop {
-            tokio::select! {
-                biased;
-                returned = &mut instance => {
-                    session.end(returned).await;
-                    break;
-                }
-                () = session.cancel.cancelled(), if !cancelled => {
-                    cancelled = true;
-                    grace.as_mut().reset(Instant::now() + self.times.grace);
-                }
-                () = &mut grace, if cancelled => {
-                    tracing::info!(tool = &*session.options.tool.name, "dropped a run that went on after its call was over");
-                    break;
-                }
-                () = &mut expiry, if !cancelled => {
-                    if let (Some(tasks), Some(id)) = (session.tasks(), session.task())
-                        && let Err(error) = tasks.expire(id).await
-                    {
-                        tracing::error!(%error, "could not fail a task whose ttl is over");
-                    }
-                    expiry.set(sleep(Duration::from_secs(1)));
-                }
-                () = &mut wall => {
-                    session.end(Err(wall_over(limit, name))).await;
-                    break;
-                }
-            }
-        }
-        drop(instance);
-        if let (Some(tasks), Some(id)) = (session.tasks(), session.task()) {
-            tasks.run_over(id);
-        }
-    }
-
-    /// Sleeps until the task's ttl is over; for ever without one.
-    fn until_expiry(&self) -> Sleep {
-        match self.session.deadline() {
-            Some(deadline) => {
-                let left = deadline.saturating_sub(crate::task::now());
-                sleep(Duration::from_millis(u64::try_from(left).unwrap_or(0)))
-            }
-            None => sleep(Duration::MAX),
         }
     }
 }

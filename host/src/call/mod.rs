@@ -1,14 +1,22 @@
 //! One `tools/call`: it runs inline while its client waits, or detached as a task.
 //!
-//! `session` is what the guest's verbs do to the call, `drive` lets the instance run and moves it
-//! from the request to a task of its own when the request is answered early, `events` what the
-//! request streams before its reply.
+//! `session` is the call's state; `verbs`, `start` and `ask` are what its guest does to it; `drive`
+//! lets the instance run, and moves it from the request to a task of its own when the request is
+//! answered early; `worker` runs tasks that no request waits for; `events` is what a request streams
+//! before its reply, `request_state` what its client keeps between two requests of one call.
 
+mod ask;
 mod drive;
 mod events;
 mod progress;
+mod request_state;
 mod session;
+mod start;
+mod verbs;
+mod worker;
 
-pub use drive::{RunTimes, run};
+pub use drive::Driver;
 pub use events::{Events, EventsClosed};
-pub use session::{Reply, Session, SessionOptions};
+pub use request_state::{Call, Question, Resumed, SealedCall, Sealer, StateError};
+pub use session::{CallTimes, Reply, Session, SessionOptions};
+pub use worker::Worker;

@@ -37,6 +37,11 @@ impl ProgressGate {
         grows
     }
 
+    /// A report that an earlier run told.
+    pub(super) fn replayed(&mut self, progress: f64) {
+        let _ = self.grows(progress);
+    }
+
     /// A report of an inline call.
     pub(super) fn inline(&mut self, progress: f64, now: Instant) -> Told {
         if !self.grows(progress) {

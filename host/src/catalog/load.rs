@@ -1,6 +1,6 @@
 //! From paths to a catalog.
 
-use super::{Catalog, Component, Tool};
+use super::{Archive, Catalog, Component, TaskSupport, Tool};
 use crate::limits::{COMPONENT_BYTES, TOOLS_PER_COMPONENT};
 use crate::runtime::Runtime;
 use crate::settings::Settings;
@@ -44,10 +44,11 @@ impl Catalog {
         paths: &[PathBuf],
         runtime: &Runtime,
         settings: &Settings,
+        archive: &Archive,
     ) -> Result<Self, CatalogError> {
         let mut catalog = Self::default();
         for path in component_files(paths)? {
-            if let Err(reason) = catalog.add(&path, runtime, settings).await {
+            if let Err(reason) = catalog.add(&path, runtime, settings, archive).await {
                 let reason = reason.replace('\n', " ");
                 tracing::error!("refused {}: {reason}", path.display());
                 catalog.refused.push(Refused { path, reason });
@@ -70,6 +71,7 @@ impl Catalog {
         path: &Path,
         runtime: &Runtime,
         settings: &Settings,
+        archive: &Archive,
     ) -> Result<(), String> {
         let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
         if size > COMPONENT_BYTES {
@@ -78,59 +80,78 @@ impl Catalog {
             ));
         }
         let bytes = fs::read(path).map_err(|error| error.to_string())?;
-        let program = runtime.load(&bytes).map_err(|error| error.to_string())?;
-        let name = path.display().to_string();
-        let listed = runtime
-            .list_tools(&program, &name)
-            .await
-            .map_err(|error| error.to_string())?;
-        if listed.is_empty() {
-            return Err("it offers no tool".to_owned());
-        }
-        if listed.len() > TOOLS_PER_COMPONENT {
-            return Err(format!(
-                "it offers {} tools; the limit is {TOOLS_PER_COMPONENT}",
-                listed.len()
-            ));
-        }
-        let digest = Sha256::digest(&bytes)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        let component = Arc::new(Component {
-            path: path.to_owned(),
-            digest,
-            program,
-        });
-        let mut tools = Vec::with_capacity(listed.len());
-        for tool in listed {
-            let name: String = tool.name.chars().take(128).collect();
-            let tool = Tool::new(
-                tool,
-                Arc::clone(&component),
-                &settings.tasks,
-                &settings.sandbox,
-            )
-            .map_err(|reason| format!("tool {name:?}: {reason}"))?;
+        let tools = tools_of(&bytes, path, runtime, settings).await?;
+        for tool in &tools {
             if let Some(other) = self.tool(&tool.name) {
                 return Err(format!(
-                    "tool {name:?} is served by {} already",
+                    "tool {:?} is served by {} already",
+                    tool.name,
                     other.component.path.display()
                 ));
             }
-            if tools
-                .iter()
-                .any(|other: &Arc<Tool>| other.name == tool.name)
-            {
-                return Err(format!("it offers the tool {name:?} twice"));
-            }
-            tools.push(Arc::new(tool));
+        }
+        let durable = tools.iter().any(|it| it.task_support != TaskSupport::None);
+        if let Some(tool) = tools.first().filter(|_| durable) {
+            archive
+                .keep(&tool.component.digest, &bytes)
+                .map_err(|error| error.to_string())?;
         }
         self.components += 1;
         self.tools
             .extend(tools.into_iter().map(|tool| (Arc::clone(&tool.name), tool)));
         Ok(())
     }
+}
+
+/// Compiles a component and asks it for its tools.
+///
+/// # Errors
+/// Why it cannot serve.
+pub(super) async fn tools_of(
+    bytes: &[u8],
+    path: &Path,
+    runtime: &Runtime,
+    settings: &Settings,
+) -> Result<Vec<Arc<Tool>>, String> {
+    let program = runtime.load(bytes).map_err(|error| error.to_string())?;
+    let name = path.display().to_string();
+    let listed = runtime
+        .list_tools(&program, &name)
+        .await
+        .map_err(|error| error.to_string())?;
+    if listed.is_empty() {
+        return Err("it offers no tool".to_owned());
+    }
+    if listed.len() > TOOLS_PER_COMPONENT {
+        return Err(format!(
+            "it offers {} tools; the limit is {TOOLS_PER_COMPONENT}",
+            listed.len()
+        ));
+    }
+    let component = Arc::new(Component {
+        path: path.to_owned(),
+        digest: digest(bytes),
+        program,
+    });
+    let mut tools: Vec<Arc<Tool>> = Vec::with_capacity(listed.len());
+    for tool in listed {
+        let name: String = tool.name.chars().take(128).collect();
+        let tool = Tool::new(tool, Arc::clone(&component), &settings.tasks)
+            .map_err(|reason| format!("tool {name:?}: {reason}"))?;
+        if tools.iter().any(|other| other.name == tool.name) {
+            return Err(format!("it offers the tool {name:?} twice"));
+        }
+        tools.push(Arc::new(tool));
+    }
+    Ok(tools)
+}
+
+/// Lower-case hexadecimal sha-256.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Files in the order they were named; those of a folder by name. A file named twice counts once.

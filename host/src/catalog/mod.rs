@@ -3,11 +3,15 @@
 //! Invariants: a catalog never changes; a reload makes another. Names are unique. A component that
 //! cannot serve is left out with a reason, and the others serve.
 
+mod archive;
 mod load;
 mod tool;
+mod versions;
 
+pub use archive::{Archive, ArchiveError};
 pub use load::{CatalogError, Refused};
 pub use tool::{Component, TaskSupport, Tool};
+pub use versions::{VersionError, Versions};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -35,6 +39,14 @@ impl Catalog {
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
         self.tools.get(name)
+    }
+
+    /// True if a component with this digest serves.
+    #[must_use]
+    pub fn serves(&self, digest: &str) -> bool {
+        self.tools
+            .values()
+            .any(|tool| tool.component.digest == digest)
     }
 
     /// How many tools there are.

@@ -1,6 +1,6 @@
 //! A tool that can be called: its description, its schemas, its program.
 
-use crate::limits::{SandboxLimits, TaskLimits};
+use crate::limits::TaskLimits;
 use crate::protocol::{
     Answer, Content, HeaderParam, RpcError, Schema, header_params, parse_guest_json, raw,
 };
@@ -48,7 +48,6 @@ pub struct Tool {
     pub detach_after: Option<Duration>,
     input: Schema,
     output: Option<Schema>,
-    result_bytes: usize,
 }
 
 impl Tool {
@@ -60,7 +59,6 @@ impl Tool {
         tool: handler::Tool,
         component: Arc<Component>,
         tasks: &TaskLimits,
-        sandbox: &SandboxLimits,
     ) -> Result<Self, String> {
         if !is_name(&tool.name) {
             return Err("the name must be 1 to 128 of A-Z a-z 0-9 _ - .".to_owned());
@@ -123,7 +121,6 @@ impl Tool {
             detach_after: detach_after.map(Duration::from_millis),
             input,
             output,
-            result_bytes: sandbox.result_bytes,
         })
     }
 
@@ -135,11 +132,11 @@ impl Tool {
         self.input.check(arguments)
     }
 
-    /// Checks an answer and gives it its final form.
+    /// Checks an answer and gives it its final form, of at most `limit` bytes.
     ///
     /// # Errors
     /// `-32603`: it does not fit the output schema, or is too large.
-    pub fn seal(&self, mut answer: Answer) -> Result<Box<RawValue>, RpcError> {
+    pub fn seal(&self, mut answer: Answer, limit: usize) -> Result<Box<RawValue>, RpcError> {
         if let Some(schema) = self.output.as_ref().filter(|_| !answer.is_error) {
             let structured = answer.structured.as_deref().map(value);
             let fits = match &structured {
@@ -164,11 +161,11 @@ impl Tool {
             });
         }
         let result = raw(&answer);
-        if result.get().len() > self.result_bytes {
+        if result.get().len() > limit {
             return Err(RpcError::internal(format!(
                 "The tool's result has {} bytes; the limit is {} (sandbox.result-bytes)",
                 result.get().len(),
-                self.result_bytes
+                limit
             )));
         }
         Ok(result)

@@ -138,6 +138,13 @@ pub enum Entry {
 }
 
 impl Entry {
+    /// Its form on disk.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        // Only a serializer that refuses could fail, and entries are plain data.
+        postcard::to_allocvec(self).unwrap_or_default()
+    }
+
     /// About how many bytes it takes, in memory and on disk.
     #[must_use]
     pub fn size(&self) -> usize {

@@ -120,19 +120,38 @@ impl Journal {
         records: HashMap<String, Vec<u8>>,
     ) -> Result<Self, Fault> {
         let mut journal = Self::new(options);
+        journal.records = records;
         for row in rows {
-            let mut rest = &row[..];
-            while !rest.is_empty() {
-                let (entry, after) = postcard::take_from_bytes::<Entry>(rest)
-                    .map_err(|error| Fault::Corrupt(error.to_string()))?;
-                journal.size += entry.size();
-                journal.entries.push(entry);
-                rest = after;
-            }
+            journal.read(row)?;
             journal.rows.push(journal.entries.len());
         }
-        journal.records = records;
         Ok(journal)
+    }
+
+    /// A journal to replay of which nothing is stored.
+    ///
+    /// # Errors
+    /// [`Fault::Corrupt`].
+    pub fn unstored_replay(
+        options: JournalOptions,
+        entries: &[u8],
+        records: HashMap<String, Vec<u8>>,
+    ) -> Result<Self, Fault> {
+        let mut journal = Self::new(options);
+        journal.records = records;
+        journal.read(entries)?;
+        Ok(journal)
+    }
+
+    fn read(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
+        while !bytes.is_empty() {
+            let (entry, rest) = postcard::take_from_bytes::<Entry>(bytes)
+                .map_err(|error| Fault::Corrupt(error.to_string()))?;
+            self.size += entry.size();
+            self.entries.push(entry);
+            bytes = rest;
+        }
+        Ok(())
     }
 
     /// What it started with.
@@ -351,7 +370,7 @@ impl Journal {
         let row = self.rows.partition_point(|end| *end <= keep);
         let start = if row == 0 { 0 } else { self.rows[row - 1] };
         let mut entries = encode(&self.entries[start..keep]);
-        entries.extend(encode(std::slice::from_ref(&entry)));
+        entries.extend(entry.encode());
         Ok(RecordPlan {
             keep,
             entry,
@@ -422,12 +441,5 @@ pub struct RecordPlan {
 }
 
 fn encode(entries: &[Entry]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for entry in entries {
-        // Only a serializer that refuses could fail, and entries are plain data.
-        if let Ok(encoded) = postcard::to_allocvec(entry) {
-            bytes.extend(encoded);
-        }
-    }
-    bytes
+    entries.iter().flat_map(Entry::encode).collect()
 }

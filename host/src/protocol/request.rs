@@ -70,6 +70,8 @@ pub struct Params<'a> {
     #[serde(borrow)]
     pub input_responses: Option<&'a RawValue>,
     #[serde(borrow)]
+    pub request_state: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub notifications: Option<&'a RawValue>,
 }
 

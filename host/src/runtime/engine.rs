@@ -59,7 +59,7 @@ impl Runtime {
             source,
         })?;
         let mut linker = Linker::new(&engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(EngineError::Link)?;
+        super::wasi::add_to_linker(&mut linker).map_err(EngineError::Link)?;
         wit::Tool::add_to_linker::<_, HasSelf<Guest>>(&mut linker, |guest| guest)
             .map_err(EngineError::Link)?;
         Ok(Self {
@@ -72,23 +72,34 @@ impl Runtime {
         })
     }
 
-    /// Waits for the right to run one instance.
+    /// Largest memory of an instance, bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.limits.memory_bytes
+    }
+
+    /// Instances that run now.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.limits.instances as usize - self.permits.available_permits()
+    }
+
+    /// Waits for the right to run one instance. Who is `patient` waits however many wait already.
     ///
     /// # Errors
     /// [`RunError::Busy`] if too many calls wait already.
-    pub(super) async fn permit(&self) -> Result<Running<'_>, RunError> {
+    pub(super) async fn permit(&self, patient: bool) -> Result<Running<'_>, RunError> {
+        let stopped = |_| RunError::Stopped;
         let permit = match self.permits.try_acquire() {
             Ok(permit) => permit,
+            Err(_) if patient => self.permits.acquire().await.map_err(stopped)?,
             Err(_) => {
                 let most = self.limits.instances as usize * limits::QUEUE_PER_INSTANCE;
                 let _place = Place::take(&self.waiting, most).ok_or(RunError::Busy {
                     instances: self.limits.instances,
                     waiting: most,
                 })?;
-                self.permits
-                    .acquire()
-                    .await
-                    .map_err(|_| RunError::Stopped)?
+                self.permits.acquire().await.map_err(stopped)?
             }
         };
         self.clock.enter();

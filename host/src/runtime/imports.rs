@@ -5,14 +5,13 @@
 use super::convert;
 use super::meter::MemoryLimiter;
 use super::output::{GuestLog, Stdio, cut};
-use super::verbs::Verbs;
+use super::verbs::{Verbs, Waiting};
 use super::wit::{log, task, types};
-use crate::limits::{self, SandboxLimits};
-use crate::protocol::{Answer, InputRequest, Level, RpcError, parse_guest_json};
-use async_trait::async_trait;
-use serde_json::Value;
+use crate::journal::Journal;
+use crate::limits::{self, RunLimits};
+use crate::protocol::{InputRequest, Level, parse_guest_json};
+use parking_lot::Mutex;
 use std::sync::Arc;
-use std::time::Duration;
 use task::{CallStatus, FinalError, InputError, RecordError, StartError};
 use wasmtime::Result;
 use wasmtime::component::ResourceTable;
@@ -21,14 +20,21 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 /// All that one instance's imports work on.
 pub(super) struct Guest {
     wasi: WasiCtx,
-    resources: ResourceTable,
+    pub(super) resources: ResourceTable,
     pub(super) memory: MemoryLimiter,
-    verbs: Arc<dyn Verbs>,
+    pub(super) verbs: Arc<dyn Verbs>,
+    pub(super) journal: Arc<Mutex<Journal>>,
+    pub(super) timers: super::wasi::Timers,
     log: GuestLog,
 }
 
 impl Guest {
-    pub(super) fn new(verbs: Arc<dyn Verbs>, log: GuestLog, limits: &SandboxLimits) -> Self {
+    pub(super) fn new(
+        verbs: Arc<dyn Verbs>,
+        journal: Arc<Mutex<Journal>>,
+        log: GuestLog,
+        limits: &RunLimits,
+    ) -> Self {
         let mut resources = ResourceTable::new();
         resources.set_max_capacity(limits::RESOURCES);
         let wasi = WasiCtx::builder()
@@ -36,13 +42,14 @@ impl Guest {
             .stderr(Stdio::new("stderr", log.clone()))
             .allow_tcp(false)
             .allow_udp(false)
-            .max_random_size(limits::RANDOM_BYTES)
             .build();
         Self {
             wasi,
             resources,
             memory: MemoryLimiter::new(limits),
             verbs,
+            journal,
+            timers: Default::default(),
             log,
         }
     }
@@ -64,7 +71,7 @@ impl task::Host for Guest {
         &mut self,
         options: task::StartOptions,
     ) -> Result<std::result::Result<task::Started, StartError>> {
-        Ok(self.verbs.start_task(options).await)
+        Ok(self.verbs.start_task(options).await?)
     }
 
     async fn progress(
@@ -89,7 +96,7 @@ impl task::Host for Guest {
         result: types::ToolResult,
     ) -> Result<std::result::Result<(), FinalError>> {
         let answer = convert::answer(result).map_err(malformed)?;
-        Ok(self.verbs.complete(answer).await)
+        Ok(self.verbs.complete(answer).await?)
     }
 
     async fn fail(
@@ -97,16 +104,11 @@ impl task::Host for Guest {
         error: types::RpcError,
     ) -> Result<std::result::Result<(), FinalError>> {
         let error = convert::rpc_error(error).map_err(malformed)?;
-        Ok(self.verbs.fail(error).await)
+        Ok(self.verbs.fail(error).await?)
     }
 
     async fn sleep(&mut self, duration_ms: u64) -> Result<std::result::Result<(), FinalError>> {
-        let sleep = tokio::time::sleep(Duration::from_millis(duration_ms));
-        Ok(tokio::select! {
-            biased;
-            () = self.verbs.cancellation() => Err(FinalError::Final),
-            () = sleep => Ok(()),
-        })
+        Ok(self.verbs.wait(Waiting::For(duration_ms)).await?)
     }
 
     async fn require_input(
@@ -117,7 +119,7 @@ impl task::Host for Guest {
             Ok(requests) => requests,
             Err(reason) => return Ok(Err(InputError::Invalid(reason))),
         };
-        let answers = match self.verbs.require_input(requests).await {
+        let answers = match self.verbs.require_input(requests).await? {
             Ok(answers) => answers,
             Err(error) => return Ok(Err(error)),
         };
@@ -141,7 +143,7 @@ impl task::Host for Guest {
             let limit = format!("a recorded value may have {} bytes", limits::RECORD_BYTES);
             return Ok(Err(RecordError::TooLarge(limit)));
         }
-        Ok(self.verbs.record(key, value).await)
+        Ok(self.verbs.record(key, value).await?)
     }
 
     async fn recall(&mut self, key: String) -> Result<Option<Vec<u8>>> {
@@ -211,61 +213,4 @@ fn malformed(reason: String) -> wasmtime::Error {
     wasmtime::Error::msg(format!(
         "the guest handed over something malformed: {reason}"
     ))
-}
-
-/// The verbs outside any call: while a component tells its tools.
-pub(super) struct NoCall;
-
-#[async_trait]
-impl Verbs for NoCall {
-    async fn start_task(
-        &self,
-        _: task::StartOptions,
-    ) -> std::result::Result<task::Started, StartError> {
-        Err(StartError::Final)
-    }
-
-    async fn progress(
-        &self,
-        _: f64,
-        _: Option<f64>,
-        _: Option<String>,
-    ) -> std::result::Result<(), FinalError> {
-        Err(FinalError::Final)
-    }
-
-    async fn status(&self) -> CallStatus {
-        CallStatus::Inline
-    }
-
-    fn cancelled(&self) -> bool {
-        true
-    }
-
-    async fn complete(&self, _: Answer) -> std::result::Result<(), FinalError> {
-        Err(FinalError::Final)
-    }
-
-    async fn fail(&self, _: RpcError) -> std::result::Result<(), FinalError> {
-        Err(FinalError::Final)
-    }
-
-    async fn cancellation(&self) {}
-
-    async fn require_input(
-        &self,
-        _: Vec<(String, InputRequest)>,
-    ) -> std::result::Result<Vec<(String, Value)>, InputError> {
-        Err(InputError::Final)
-    }
-
-    async fn record(&self, _: String, _: Vec<u8>) -> std::result::Result<(), RecordError> {
-        Err(RecordError::Final)
-    }
-
-    async fn recall(&self, _: String) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn log(&self, _: Level, _: &str, _: Option<&str>) {}
 }

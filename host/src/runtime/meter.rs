@@ -1,6 +1,6 @@
 //! What an instance uses: CPU time and memory.
 
-use crate::limits::SandboxLimits;
+use crate::limits::RunLimits;
 use rustix::time::{ClockId, clock_gettime};
 use std::future::Future;
 use std::pin::Pin;
@@ -56,6 +56,8 @@ fn thread_nanos() -> u64 {
 /// Bounds memories and tables, over all of an instance's together.
 #[derive(Debug)]
 pub(super) struct MemoryLimiter {
+    /// Bytes for all memories.
+    pub(super) limit: usize,
     left: usize,
     table_elements: usize,
     /// Set once a request was refused: a trap that follows has its reason here.
@@ -63,8 +65,9 @@ pub(super) struct MemoryLimiter {
 }
 
 impl MemoryLimiter {
-    pub(super) fn new(limits: &SandboxLimits) -> Self {
+    pub(super) fn new(limits: &RunLimits) -> Self {
         Self {
+            limit: limits.memory_bytes,
             left: limits.memory_bytes,
             table_elements: limits.table_elements,
             refused: false,

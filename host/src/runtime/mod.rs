@@ -8,15 +8,17 @@ mod convert;
 mod engine;
 mod imports;
 mod meter;
+mod no_call;
 mod output;
 mod program;
 mod verbs;
+mod wasi;
 
 pub use convert::{features_from_wit, features_to_wit};
 pub use engine::{EngineError, Runtime};
 pub use output::GuestLog;
 pub use program::{Call, LoadError, Program, Returned, RunError};
-pub use verbs::Verbs;
+pub use verbs::{Halt, Verbs, Waiting};
 
 /// The guest contract of `wit/`, as Rust types.
 #[allow(missing_docs, reason = "documented in wit/")]

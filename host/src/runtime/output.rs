@@ -2,6 +2,7 @@
 //!
 //! Invariant: the length and the rate of lines are bounded, and what was dropped is counted.
 
+use crate::journal::Journal;
 use crate::limits::{LOG_LINE_BYTES, LOG_LINES_PER_SECOND};
 use crate::protocol::Level;
 use bytes::Bytes;
@@ -15,12 +16,13 @@ use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
-/// The log of one call.
+/// The log of one call. While its journal answers, lines are dropped: they were written before.
 #[derive(Clone)]
 pub struct GuestLog(Arc<Shared>);
 
 struct Shared {
     tool: Arc<str>,
+    journal: Arc<Mutex<Journal>>,
     rate: Mutex<Option<Rate>>,
 }
 
@@ -33,16 +35,17 @@ struct Rate {
 impl GuestLog {
     /// A log under a tool's name.
     #[must_use]
-    pub fn new(tool: Arc<str>) -> Self {
+    pub fn new(tool: Arc<str>, journal: Arc<Mutex<Journal>>) -> Self {
         Self(Arc::new(Shared {
             tool,
+            journal,
             rate: Mutex::new(None),
         }))
     }
 
-    /// Writes one line; false if the rate limit dropped it.
+    /// Writes one line; false if it was dropped.
     pub fn line(&self, level: Level, source: &'static str, message: &str, fields: &str) -> bool {
-        if !self.admit() {
+        if self.0.journal.lock().is_replaying() || !self.admit() {
             return false;
         }
         let tool = &*self.0.tool;

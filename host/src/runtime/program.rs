@@ -7,11 +7,14 @@ use super::convert;
 use super::engine::Runtime;
 use super::imports::Guest;
 use super::meter::{CpuMeter, Metered};
+use super::no_call::NoCall;
 use super::output::GuestLog;
-use super::verbs::Verbs;
+use super::verbs::{Halt, Verbs};
 use super::wit::{ToolPre, handler};
-use crate::limits;
+use crate::journal::{Fault, Journal, JournalOptions, Seed, Time};
+use crate::limits::{self, RunLimits, TaskLimits};
 use crate::protocol::{Answer, ClientFeatures, RpcError};
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::component::Component;
@@ -60,10 +63,12 @@ pub enum RunError {
     #[error("The server stops")]
     Stopped,
     /// Too much CPU time.
-    #[error("The tool used more than {0} ms of CPU time (limit sandbox.cpu-ms)")]
+    #[error(
+        "The tool used more than {0} ms of CPU time, waiting not counted (limit sandbox.cpu-ms)"
+    )]
     Cpu(u64),
     /// Too much wall time.
-    #[error("The tool took longer than {0} ms ({1})")]
+    #[error("The tool took longer than {0} ms, counted from its start and waiting included ({1})")]
     Wall(u64, &'static str),
     /// It trapped after its memory was refused.
     #[error("The tool ran out of memory (limit sandbox.memory-bytes, {limit} bytes): {trap}")]
@@ -79,6 +84,33 @@ pub enum RunError {
     /// What it handed over is not what the contract says.
     #[error("The tool's answer is malformed: {0}")]
     Malformed(String),
+    /// It does not fit its journal, or fills it.
+    #[error(transparent)]
+    Journal(Fault),
+    /// The task waits, and is run again when its wait is over. No failure.
+    #[error("the task is parked")]
+    Parked,
+    /// The client has to answer, and to call again. No failure.
+    #[error("the client has to answer first")]
+    Asked,
+}
+
+impl RunError {
+    /// True if another attempt may do better.
+    #[must_use]
+    pub fn may_retry(&self) -> bool {
+        match self {
+            Self::Cpu(_)
+            | Self::Wall(..)
+            | Self::Memory { .. }
+            | Self::Trap(_)
+            | Self::Malformed(_)
+            | Self::Journal(Fault::Full(_)) => true,
+            Self::Busy { .. } | Self::Stopped | Self::Journal(_) | Self::Parked | Self::Asked => {
+                false
+            }
+        }
+    }
 }
 
 impl From<RunError> for RpcError {
@@ -95,6 +127,12 @@ pub struct Call {
     pub arguments: String,
     /// What the client declared.
     pub features: ClientFeatures,
+    /// What the call started with.
+    pub limits: RunLimits,
+    /// What earlier runs of the call were answered.
+    pub journal: Arc<Mutex<Journal>>,
+    /// True if it waits for an instance however many wait already.
+    pub patient: bool,
 }
 
 /// What a handler returned.
@@ -149,11 +187,26 @@ impl Runtime {
         program: &Program,
         name: &str,
     ) -> Result<Vec<handler::Tool>, LoadError> {
-        let log = GuestLog::new(name.into());
+        let tasks = TaskLimits::default();
+        let journal = Arc::new(Mutex::new(Journal::new(JournalOptions {
+            seed: Seed::random(),
+            attempt: 1,
+            started: Time::System.start(),
+            time: Time::System,
+            limit: tasks.journal_bytes,
+            kill_after: None,
+        })));
+        let guest = Guest::new(
+            Arc::new(NoCall),
+            Arc::clone(&journal),
+            GuestLog::new(name.into(), journal),
+            &RunLimits::new(&self.limits, &tasks),
+        );
         let list = self.run(
             program,
-            Arc::new(super::imports::NoCall),
-            log,
+            guest,
+            self.limits.cpu_ms,
+            false,
             async |tool, store| tool.cofferdam_tool_handler().call_list_tools(store).await,
         );
         let millis = limits::LIST_TOOLS_TIME.as_millis() as u64;
@@ -174,13 +227,15 @@ impl Runtime {
         verbs: Arc<dyn Verbs>,
         log: GuestLog,
     ) -> Result<Returned, RunError> {
+        let guest = Guest::new(verbs, call.journal, log, &call.limits);
+        let (cpu_ms, patient) = (call.limits.cpu_ms, call.patient);
         let call = handler::ToolCall {
             name: call.name,
             arguments: call.arguments,
             features: convert::features_to_wit(call.features),
         };
         let returned = self
-            .run(program, verbs, log, async |tool, store| {
+            .run(program, guest, cpu_ms, patient, async |tool, store| {
                 tool.cofferdam_tool_handler()
                     .call_call_tool(store, &call)
                     .await
@@ -199,13 +254,14 @@ impl Runtime {
     async fn run<T>(
         &self,
         program: &Program,
-        verbs: Arc<dyn Verbs>,
-        log: GuestLog,
+        guest: Guest,
+        cpu_ms: u64,
+        patient: bool,
         work: impl AsyncFnOnce(&super::wit::Tool, &mut Store<Guest>) -> wasmtime::Result<T>,
     ) -> Result<T, RunError> {
-        let _running = self.permit().await?;
+        let _running = self.permit(patient).await?;
         let meter = Arc::new(CpuMeter::default());
-        let mut store = self.store(verbs, log, &meter);
+        let mut store = self.store(guest, cpu_ms, &meter);
         let work = async {
             let tool = program.pre.instantiate_async(&mut store).await?;
             work(&tool, &mut store).await
@@ -215,16 +271,16 @@ impl Runtime {
             future: Box::pin(work),
         }
         .await;
-        result.map_err(|error| self.cause(error, store.data()))
+        result.map_err(|error| cause(error, store.data(), cpu_ms))
     }
 
-    fn store(&self, verbs: Arc<dyn Verbs>, log: GuestLog, meter: &Arc<CpuMeter>) -> Store<Guest> {
-        let mut store = Store::new(&self.engine, Guest::new(verbs, log, &self.limits));
+    fn store(&self, guest: Guest, cpu_ms: u64, meter: &Arc<CpuMeter>) -> Store<Guest> {
+        let mut store = Store::new(&self.engine, guest);
         store.limiter(|guest| &mut guest.memory);
         store.set_hostcall_fuel(limits::HOST_CALL_BYTES);
         store.set_epoch_deadline(1);
         let meter = Arc::clone(meter);
-        let budget = Duration::from_millis(self.limits.cpu_ms);
+        let budget = Duration::from_millis(cpu_ms);
         store.epoch_deadline_callback(move |_| {
             if meter.spent() > budget {
                 return Err(OverCpu.into());
@@ -236,24 +292,30 @@ impl Runtime {
         });
         store
     }
+}
 
-    fn cause(&self, error: wasmtime::Error, guest: &Guest) -> RunError {
-        if error.is::<OverCpu>() {
-            return RunError::Cpu(self.limits.cpu_ms);
+fn cause(error: wasmtime::Error, guest: &Guest, cpu_ms: u64) -> RunError {
+    if error.is::<OverCpu>() {
+        return RunError::Cpu(cpu_ms);
+    }
+    let error = match error.downcast::<Halt>() {
+        Ok(Halt::Parked) => return RunError::Parked,
+        Ok(Halt::Asked) => return RunError::Asked,
+        Ok(Halt::Fault(fault)) => return RunError::Journal(fault),
+        Err(error) => error,
+    };
+    let text = match error.downcast_ref::<Trap>() {
+        Some(trap) => trap.to_string(),
+        None => error.root_cause().to_string(),
+    };
+    tracing::debug!(error = %format!("{error:#}"), "a guest trapped");
+    if guest.memory.refused {
+        RunError::Memory {
+            limit: guest.memory.limit,
+            trap: text,
         }
-        let text = match error.downcast_ref::<Trap>() {
-            Some(trap) => trap.to_string(),
-            None => error.root_cause().to_string(),
-        };
-        tracing::debug!(error = %format!("{error:#}"), "a guest trapped");
-        if guest.memory.refused {
-            RunError::Memory {
-                limit: self.limits.memory_bytes,
-                trap: text,
-            }
-        } else {
-            RunError::Trap(text)
-        }
+    } else {
+        RunError::Trap(text)
     }
 }
 

@@ -3,15 +3,39 @@
 use super::wit::task::{
     CallStatus, FinalError, InputError, RecordError, StartError, StartOptions, Started,
 };
+use crate::journal::{Fault, Micros};
 use crate::protocol::{Answer, InputRequest, Level, RpcError};
 use async_trait::async_trait;
 use serde_json::Value;
+
+/// Why a run ends in the middle of a verb. The guest does not see it.
+#[derive(Debug, thiserror::Error)]
+pub enum Halt {
+    /// The task waits for something, and gives its instance back meanwhile.
+    #[error("the task is parked")]
+    Parked,
+    /// The client was asked, and has to call again with the answers.
+    #[error("the client has to answer first")]
+    Asked,
+    /// The journal.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+/// How long to wait.
+#[derive(Clone, Copy, Debug)]
+pub enum Waiting {
+    /// So many milliseconds.
+    For(u64),
+    /// Until the call's clock shows this.
+    Until(Micros),
+}
 
 /// The verbs of one call. The documentation of each is in `wit/task.wit`.
 #[async_trait]
 #[allow(missing_docs, reason = "documented in wit/task.wit")]
 pub trait Verbs: Send + Sync {
-    async fn start_task(&self, options: StartOptions) -> Result<Started, StartError>;
+    async fn start_task(&self, options: StartOptions) -> Result<Result<Started, StartError>, Halt>;
     async fn progress(
         &self,
         progress: f64,
@@ -20,16 +44,15 @@ pub trait Verbs: Send + Sync {
     ) -> Result<(), FinalError>;
     async fn status(&self) -> CallStatus;
     fn cancelled(&self) -> bool;
-    async fn complete(&self, answer: Answer) -> Result<(), FinalError>;
-    async fn fail(&self, error: RpcError) -> Result<(), FinalError>;
-    /// Resolves when the call is cancelled.
-    async fn cancellation(&self);
+    async fn complete(&self, answer: Answer) -> Result<Result<(), FinalError>, Halt>;
+    async fn fail(&self, error: RpcError) -> Result<Result<(), FinalError>, Halt>;
+    async fn wait(&self, waiting: Waiting) -> Result<Result<(), FinalError>, Halt>;
     /// Answers come in their form on the wire, already checked against their requests.
     async fn require_input(
         &self,
         requests: Vec<(String, InputRequest)>,
-    ) -> Result<Vec<(String, Value)>, InputError>;
-    async fn record(&self, key: String, value: Vec<u8>) -> Result<(), RecordError>;
+    ) -> Result<Result<Vec<(String, Value)>, InputError>, Halt>;
+    async fn record(&self, key: String, value: Vec<u8>) -> Result<Result<(), RecordError>, Halt>;
     async fn recall(&self, key: String) -> Option<Vec<u8>>;
     /// A log line for the client; the server's log has it already.
     fn log(&self, level: Level, message: &str, fields: Option<&str>);

@@ -1,12 +1,14 @@
 //! `tools/call`: everything that is checked before a handler runs.
 
 use super::{MethodResult, Server};
-use crate::call::{Events, Reply, Session, SessionOptions, run};
+use crate::call::{Call, Events, Question, Reply, Resumed, SealedCall, Session, SessionOptions};
 use crate::catalog::TaskSupport;
+use crate::journal::{Journal, JournalOptions, Seed};
+use crate::limits::RunLimits;
 use crate::protocol::{Answer, ClientFeatures, Headers, Request, RpcError, raw, success, text};
-use crate::task::{Principal, TaskView};
-use serde_json::Value;
+use crate::task::{Principal, Setup, TaskView, now};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 impl Server {
@@ -47,29 +49,101 @@ impl Server {
         }
         drop(value);
 
-        let (session, reply) = Session::new(SessionOptions {
+        let call = Call {
+            owner: caller,
+            tool: &tool,
+            arguments: &arguments,
+        };
+        let resumed = match request.params.request_state {
+            None => self.begin(features),
+            Some(state) => match self.go_on(&call, state, request.params.input_responses)? {
+                Ok(resumed) => resumed,
+                Err(question) => return Ok(success(request.id, question)),
+            },
+        };
+        let options = SessionOptions {
             tool,
             tasks: self.tasks.clone(),
             owner: caller.clone(),
-            features,
+            features: resumed.features,
+            client: features,
             arguments,
+            setup: resumed.setup,
             events: Arc::clone(events),
             progress_token: request.meta.progress_token.map(ToOwned::to_owned),
             log_level: request.meta.log_level,
-        });
-        let runtime = Arc::clone(&self.runtime);
-        match run(runtime, session, reply, self.run_times(), self.runs.clone()).await {
+            sealer: Arc::clone(&self.sealer),
+            answered: resumed.answered,
+            times: self.call_times(),
+        };
+        let (session, reply) = Session::new(options, resumed.journal);
+        match self.driver.run(session, reply).await {
             Reply::Outcome(Ok(result)) => Ok(success(request.id, result)),
             Reply::Outcome(Err(error)) => Err(error),
             Reply::Task(id, task) => Ok(success(request.id, TaskView::Created(id, &task))),
+            Reply::Asked(question) => Ok(success(request.id, question)),
         }
+    }
+
+    /// A call that begins.
+    fn begin(&self, features: ClientFeatures) -> Resumed {
+        let limits = RunLimits::new(&self.settings.sandbox, &self.settings.tasks);
+        let setup = Setup {
+            seed: Seed::random(),
+            started: self.time.start(),
+            limits,
+            detached_after: None,
+        };
+        let journal = Journal::new(JournalOptions {
+            seed: setup.seed,
+            attempt: 1,
+            started: setup.started,
+            time: self.time,
+            limit: limits.journal_bytes,
+            kill_after: None,
+        });
+        Resumed {
+            features,
+            setup,
+            journal,
+            answered: Default::default(),
+        }
+    }
+
+    /// A call that asked its client before and was brought back; or what is still to be answered.
+    fn go_on(
+        &self,
+        call: &Call<'_>,
+        state: &RawValue,
+        responses: Option<&RawValue>,
+    ) -> Result<Result<Resumed, Question>, RpcError> {
+        let state = text(state).ok_or_else(|| {
+            RpcError::invalid_params("Invalid params: \"requestState\" must be a string")
+        })?;
+        let responses = match responses.map(|raw| serde_json::from_str(raw.get())) {
+            None => Map::new(),
+            Some(Ok(Value::Object(responses))) => responses,
+            Some(_) => {
+                return Err(RpcError::invalid_params(
+                    "Invalid params: \"inputResponses\" must be an object",
+                ));
+            }
+        };
+        let mut sealed = SealedCall::open(&self.sealer, call, &state, now())?;
+        if !sealed.answer(&responses)? {
+            return Ok(Err(sealed.question(&self.sealer, call)?));
+        }
+        let resumed = sealed.resume(self.time);
+        Ok(Ok(
+            resumed.map_err(|fault| RpcError::internal(fault.to_string()))?
+        ))
     }
 }
 
 /// The arguments as they came and as a value. None are the empty object.
 fn arguments(arguments: Option<&RawValue>) -> Result<(Box<RawValue>, Value), RpcError> {
     let Some(arguments) = arguments else {
-        let empty = Value::Object(serde_json::Map::new());
+        let empty = Value::Object(Map::new());
         return Ok((raw(&empty), empty));
     };
     match serde_json::from_str(arguments.get()) {

@@ -70,7 +70,7 @@ impl Server {
                 break;
             }
             tokio::select! {
-                () = self.stopping.cancelled() => break,
+                () = self.driver.stopping.cancelled() => break,
                 changed = catalog.changed(), if filter.tools => {
                     if changed.is_err() { break }
                     let params = json!({ "_meta": { SUBSCRIPTION_ID_KEY: request.id } });

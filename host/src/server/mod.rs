@@ -9,22 +9,25 @@ mod listen;
 mod tasks;
 mod tools;
 
-use crate::call::{Events, RunTimes};
-use crate::catalog::Catalog;
+use crate::call::{CallTimes, Driver, Events, Sealer, Worker};
+use crate::catalog::{Archive, Catalog, Versions};
+use crate::journal::Time;
 use crate::protocol::{
     ClientFeatures, Envelope, Headers, Method, Request, RpcError, failure, success,
 };
 use crate::runtime::Runtime;
 use crate::settings::Settings;
-use crate::task::{Principal, Tasks};
+use crate::store::{Store, StoreError};
+use crate::task::{Principal, Tasks, Wake};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use hyper::header::HeaderMap;
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -40,40 +43,124 @@ pub struct Response {
 /// What a method gives: the whole response, or the error to answer with.
 type MethodResult = Result<Bytes, RpcError>;
 
+/// What a server is made of.
+pub struct Parts {
+    /// Checked settings.
+    pub settings: Settings,
+    /// The sandbox.
+    pub runtime: Arc<Runtime>,
+    /// What is served.
+    pub catalog: Catalog,
+    /// Where tasks are kept; without one the Tasks extension is not offered.
+    pub store: Option<Arc<dyn Store>>,
+    /// Where components are kept for the tasks that run them.
+    pub archive: Archive,
+    /// Seals what clients keep.
+    pub sealer: Sealer,
+    /// The clock that guests read.
+    pub time: Time,
+}
+
 /// The server behind the transports.
 pub struct Server {
     settings: Settings,
-    runtime: Arc<Runtime>,
-    catalog: ArcSwap<Catalog>,
+    catalog: Arc<ArcSwap<Catalog>>,
     /// Counts the catalogs; listeners wait for the next.
     catalog_changes: watch::Sender<u64>,
     /// The tasks, if they are enabled.
     tasks: Option<Arc<Tasks>>,
+    /// Tasks that are to run; taken by the worker.
+    queue: Mutex<Option<mpsc::UnboundedReceiver<Wake>>>,
+    versions: Arc<Versions>,
+    archive: Archive,
+    sealer: Arc<Sealer>,
+    time: Time,
     listens: Arc<AtomicUsize>,
-    /// Runs that go on after their request was answered.
-    runs: TaskTracker,
-    stopping: CancellationToken,
+    driver: Driver,
 }
 
 impl Server {
-    /// A server for a catalog. Without `tasks` the Tasks extension is not offered.
+    /// A server. It runs what an earlier one left unfinished after [`Server::resume`].
     #[must_use]
-    pub fn new(
-        settings: Settings,
-        runtime: Arc<Runtime>,
-        catalog: Catalog,
-        tasks: Option<Arc<Tasks>>,
-    ) -> Arc<Self> {
-        Arc::new(Self {
+    pub fn new(parts: Parts) -> Arc<Self> {
+        let Parts {
             settings,
             runtime,
-            catalog: ArcSwap::from_pointee(catalog),
+            catalog,
+            store,
+            archive,
+            sealer,
+            time,
+        } = parts;
+        let catalog = Arc::new(ArcSwap::from_pointee(catalog));
+        let (tasks, queue) = store
+            .map(|store| Tasks::new(store, settings.tasks.clone()))
+            .unzip();
+        let versions = Versions::new(
+            Arc::clone(&catalog),
+            archive.clone(),
+            Arc::clone(&runtime),
+            settings.clone(),
+        );
+        let driver = Driver {
+            runtime,
+            wall: Duration::from_millis(settings.sandbox.wall_ms),
+            grace: Duration::from_millis(settings.tasks.grace_ms),
+            tracker: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+        };
+        Arc::new(Self {
+            settings,
+            catalog,
             catalog_changes: watch::Sender::new(0),
             tasks,
+            queue: Mutex::new(queue),
+            versions: Arc::new(versions),
+            archive,
+            sealer: Arc::new(sealer),
+            time,
             listens: Arc::default(),
-            runs: TaskTracker::new(),
-            stopping: CancellationToken::new(),
+            driver,
         })
+    }
+
+    /// Goes on with the tasks that an earlier server left, and runs tasks from now on; removes
+    /// components that nothing needs any more. Gives how many tasks go on at once.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn resume(&self) -> Result<usize, StoreError> {
+        let (Some(tasks), Some(queue)) = (&self.tasks, self.queue.lock().take()) else {
+            return Ok(0);
+        };
+        let unfinished = tasks.resume().await?;
+        let catalog = self.catalog.load();
+        let pruned = self
+            .archive
+            .prune(&unfinished.digests, |digest| catalog.serves(digest));
+        if let Err(error) = pruned {
+            tracing::warn!("{error}");
+        }
+        let worker = Worker {
+            tasks: Arc::clone(tasks),
+            versions: Arc::clone(&self.versions),
+            driver: self.driver.clone(),
+            times: self.call_times(),
+            time: self.time,
+            sealer: Arc::clone(&self.sealer),
+            slots: self.settings.sandbox.instances as usize,
+        };
+        tokio::spawn(worker.run(queue));
+        let now = crate::task::now();
+        Ok(unfinished.ready.iter().filter(|(_, at)| *at <= now).count())
+    }
+
+    fn call_times(&self) -> CallTimes {
+        CallTimes {
+            park_after: Duration::from_millis(self.settings.tasks.park_after_ms),
+            task_wall_ms: self.settings.sandbox.task_wall_ms,
+            answer_ms: self.settings.tasks.answer_ms,
+        }
     }
 
     /// The settings.
@@ -85,7 +172,7 @@ impl Server {
     /// Set when the server stops: streams end, and nothing new begins.
     #[must_use]
     pub fn stopping(&self) -> &CancellationToken {
-        &self.stopping
+        &self.driver.stopping
     }
 
     /// The tasks, if they are enabled.
@@ -94,28 +181,18 @@ impl Server {
         self.tasks.as_ref()
     }
 
-    /// Waits until no run goes on, but not longer than the drain time; then tells those that are
-    /// left, and gives them their grace. To be called after the transports ended.
-    pub async fn drain(&self) {
-        self.runs.close();
-        let drain = Duration::from_millis(self.settings.server.drain_ms);
-        if tokio::time::timeout(drain, self.runs.wait()).await.is_ok() {
-            return;
-        }
-        if let Some(tasks) = &self.tasks {
-            tasks.stop_runs().await;
-        }
-        let grace = Duration::from_millis(self.settings.tasks.grace_ms);
-        let _ = tokio::time::timeout(grace, self.runs.wait()).await;
+    /// Instances that run now.
+    #[must_use]
+    pub fn instances(&self) -> usize {
+        self.driver.runtime.running()
     }
 
-    fn run_times(&self) -> RunTimes {
-        let sandbox = &self.settings.sandbox;
-        RunTimes {
-            wall: Duration::from_millis(sandbox.wall_ms),
-            task_wall: Duration::from_millis(sandbox.task_wall_ms),
-            grace: Duration::from_millis(self.settings.tasks.grace_ms),
-        }
+    /// Waits until nothing runs any more, but not longer than the grace of a cancelled call. To be
+    /// called after the transports ended: runs of tasks are dropped when the server stops, and go on
+    /// after the next start.
+    pub async fn drain(&self) {
+        self.driver.tracker.close();
+        let _ = tokio::time::timeout(self.driver.grace, self.driver.tracker.wait()).await;
     }
 
     /// Answers one message. Dropping the future means that the client went away.

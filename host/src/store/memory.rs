@@ -1,8 +1,8 @@
 //! Tasks in this process's memory: for tests, and for servers whose tasks may die with them.
 
-use super::{Applied, Store, StoreError, StoreOptions, Swept};
+use super::{Applied, Store, StoreError, StoreOptions, Swept, Unfinished};
 use crate::limits::SWEEP_BATCH;
-use crate::task::{Change, Event, Job, Millis, Task, TaskId, apply};
+use crate::task::{Claim, Event, Failure, Job, Millis, Task, TaskId, Writes, apply};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
@@ -15,9 +15,31 @@ pub struct MemoryStore {
 
 #[derive(Default)]
 struct Inner {
-    tasks: HashMap<TaskId, (Task, Option<Job>)>,
+    tasks: HashMap<TaskId, Held>,
     /// Exactly the tasks that have a due time, soonest first.
     due: BTreeSet<(Millis, TaskId)>,
+}
+
+struct Held {
+    task: Task,
+    /// What its runs need, until it is final.
+    work: Option<Box<Work>>,
+}
+
+struct Work {
+    job: Job,
+    rows: Vec<Vec<u8>>,
+    records: HashMap<String, Vec<u8>>,
+}
+
+impl Work {
+    fn keep(&mut self, writes: Writes) {
+        if let Some(segment) = writes.segment {
+            self.rows.truncate(segment.row as usize);
+            self.rows.push(segment.entries);
+        }
+        self.records.extend(writes.records);
+    }
 }
 
 impl MemoryStore {
@@ -30,26 +52,37 @@ impl MemoryStore {
         }
     }
 
-    fn change(&self, inner: &mut Inner, id: TaskId, event: Event, now: Millis) -> Applied {
-        let Some((task, job)) = inner.tasks.get_mut(&id) else {
+    fn change(
+        &self,
+        inner: &mut Inner,
+        id: TaskId,
+        event: Event,
+        writes: Writes,
+        now: Millis,
+    ) -> Applied {
+        let Some(Held { task, work }) = inner.tasks.get_mut(&id) else {
             return Applied::Missing;
         };
         let due_before = task.due_at(self.options.retention);
-        match apply(task, event, now) {
-            Err(refusal) => Applied::Refused(refusal),
-            Ok(Change::Unchanged) => Applied::Unchanged,
-            Ok(Change::Changed) => {
-                if task.status.is_final() {
-                    *job = None;
-                }
-                let due_now = task.due_at(self.options.retention);
-                if due_before != due_now {
-                    due_before.map(|due| inner.due.remove(&(due, id)));
-                    due_now.map(|due| inner.due.insert((due, id)));
-                }
-                Applied::Changed
+        let attempt = task.attempt;
+        let change = match apply(task, event, now) {
+            Err(refusal) => return Applied::Refused(refusal),
+            Ok(change) => change,
+        };
+        if task.status.is_final() {
+            *work = None;
+        } else if let Some(work) = work {
+            if task.attempt != attempt {
+                work.rows.clear();
             }
+            work.keep(writes);
         }
+        let due_now = task.due_at(self.options.retention);
+        if due_before != due_now {
+            due_before.map(|due| inner.due.remove(&(due, id)));
+            due_now.map(|due| inner.due.insert((due, id)));
+        }
+        change.into()
     }
 
     fn sweep_batch(&self, inner: &mut Inner, expire: &Event, now: Millis) -> Swept {
@@ -67,12 +100,14 @@ impl MemoryStore {
             if inner
                 .tasks
                 .get(&id)
-                .is_some_and(|(task, _)| task.status.is_final())
+                .is_some_and(|held| held.task.status.is_final())
             {
                 inner.tasks.remove(&id);
                 inner.due.remove(&(time, id));
                 swept.removed += 1;
-            } else if self.change(inner, id, expire.clone(), now) == Applied::Changed {
+            } else if self.change(inner, id, expire.clone(), Writes::default(), now)
+                == Applied::Changed
+            {
                 swept.expired.push(id);
             }
         }
@@ -82,19 +117,20 @@ impl MemoryStore {
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn create(&self, id: TaskId, task: Task, job: Job) -> Result<(), StoreError> {
+    async fn create(
+        &self,
+        id: TaskId,
+        task: Task,
+        job: Job,
+        writes: Writes,
+    ) -> Result<(), StoreError> {
         let mut inner = self.inner.lock();
         if inner.tasks.len() >= self.options.max_tasks {
             let now = task.created_at;
             let removable = |inner: &Inner| {
                 let (due, id) = *inner.due.first().filter(|(due, _)| *due <= now)?;
-                inner
-                    .tasks
-                    .get(&id)?
-                    .0
-                    .status
-                    .is_final()
-                    .then_some((due, id))
+                let is_final = inner.tasks.get(&id)?.task.status.is_final();
+                is_final.then_some((due, id))
             };
             let (due, dead) = removable(&inner).ok_or(StoreError::LimitReached)?;
             inner.due.remove(&(due, dead));
@@ -102,47 +138,73 @@ impl Store for MemoryStore {
         }
         task.due_at(self.options.retention)
             .map(|due| inner.due.insert((due, id)));
-        inner.tasks.insert(id, (task, Some(job)));
+        let mut work = Work {
+            job,
+            rows: Vec::new(),
+            records: HashMap::new(),
+        };
+        work.keep(writes);
+        let work = Some(Box::new(work));
+        inner.tasks.insert(id, Held { task, work });
         Ok(())
     }
 
     async fn get(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
-        Ok(self
-            .inner
-            .lock()
-            .tasks
-            .get(&id)
-            .map(|(task, _)| task.clone()))
+        let inner = self.inner.lock();
+        Ok(inner.tasks.get(&id).map(|held| held.task.clone()))
     }
 
-    async fn job(&self, id: TaskId) -> Result<Option<Job>, StoreError> {
-        Ok(self
-            .inner
-            .lock()
-            .tasks
-            .get(&id)
-            .and_then(|(_, job)| job.clone()))
+    async fn apply(
+        &self,
+        id: TaskId,
+        event: Event,
+        writes: Writes,
+        now: Millis,
+    ) -> Result<Applied, StoreError> {
+        Ok(self.change(&mut self.inner.lock(), id, event, writes, now))
     }
 
-    async fn apply(&self, id: TaskId, event: Event, now: Millis) -> Result<Applied, StoreError> {
-        Ok(self.change(&mut self.inner.lock(), id, event, now))
+    async fn claim(
+        &self,
+        id: TaskId,
+        lost: Failure,
+        now: Millis,
+    ) -> Result<Option<Claim>, StoreError> {
+        let mut inner = self.inner.lock();
+        let claim = Event::Claim { lost };
+        if self.change(&mut inner, id, claim, Writes::default(), now) != Applied::Quiet {
+            return Ok(None);
+        }
+        let claim = |held: &Held| {
+            let work = held.work.as_ref()?;
+            let records = work.records.iter();
+            Some(Claim {
+                task: held.task.clone(),
+                job: Some(work.job.clone()),
+                rows: work.rows.clone(),
+                records: records
+                    .map(|(key, value)| (key.clone(), value.clone()))
+                    .collect(),
+            })
+        };
+        Ok(inner.tasks.get(&id).and_then(claim))
     }
 
     async fn sweep(&self, expire: Event, now: Millis) -> Result<Swept, StoreError> {
         Ok(self.sweep_batch(&mut self.inner.lock(), &expire, now))
     }
 
-    async fn recover(&self, lose: Event, now: Millis) -> Result<usize, StoreError> {
-        let mut inner = self.inner.lock();
-        let open: Vec<_> = inner
-            .tasks
-            .iter()
-            .filter(|(_, (task, _))| !task.status.is_final())
-            .map(|(id, _)| *id)
-            .collect();
-        let changed = open
-            .iter()
-            .filter(|id| self.change(&mut inner, **id, lose.clone(), now) == Applied::Changed);
-        Ok(changed.count())
+    async fn unfinished(&self) -> Result<Unfinished, StoreError> {
+        let mut unfinished = Unfinished::default();
+        for (id, Held { task, .. }) in &self.inner.lock().tasks {
+            if task.status.is_final() {
+                continue;
+            }
+            unfinished.digests.insert(task.digest.clone());
+            unfinished
+                .ready
+                .extend(task.ready_at().map(|time| (*id, time)));
+        }
+        Ok(unfinished)
     }
 }

@@ -7,16 +7,17 @@ mod lock;
 mod memory;
 mod sqlite;
 #[cfg(test)]
-mod sqlite_tests;
-#[cfg(test)]
 mod suite;
 
 pub use lock::{LockError, lock_file};
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
 
-use crate::task::{Event, Job, Millis, Refusal, Retention, Task, TaskId};
+use crate::task::{
+    Change, Claim, Event, Failure, Job, Millis, Refusal, Retention, Task, TaskId, Writes,
+};
 use async_trait::async_trait;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,6 +40,8 @@ pub enum StoreError {
 pub enum Applied {
     /// The task is different now, durably.
     Changed,
+    /// Something was kept, durably, that clients do not see.
+    Quiet,
     /// There was nothing to do.
     Unchanged,
     /// The state machine refused it; the task is as it was.
@@ -47,15 +50,34 @@ pub enum Applied {
     Missing,
 }
 
+impl From<Change> for Applied {
+    fn from(change: Change) -> Self {
+        match change {
+            Change::Changed => Self::Changed,
+            Change::Quiet => Self::Quiet,
+            Change::Unchanged => Self::Unchanged,
+        }
+    }
+}
+
 /// What one batch of a sweep did.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Tasks that were failed because their ttl was over.
+    /// Tasks whose ttl, or whose attempt's wall time, was over.
     pub expired: Vec<TaskId>,
     /// Final tasks that were removed.
     pub removed: usize,
     /// There is more to do at this time.
     pub more: bool,
+}
+
+/// What is left to do when a server starts.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Tasks that are to run, and from when on.
+    pub ready: Vec<(TaskId, Millis)>,
+    /// Digests of the components that unfinished tasks run.
+    pub digests: HashSet<String>,
 }
 
 /// What a store needs to know of the settings.
@@ -70,12 +92,18 @@ pub struct StoreOptions {
 /// A task store.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
-    /// Keeps a new task and its job, both or neither.
+    /// Keeps a new task, its job and the beginning of its journal, all or nothing.
     ///
     /// # Errors
     /// [`StoreError::LimitReached`], after removing what is due for removal at `task.created_at`;
     /// [`StoreError::Unavailable`].
-    async fn create(&self, id: TaskId, task: Task, job: Job) -> Result<(), StoreError>;
+    async fn create(
+        &self,
+        id: TaskId,
+        task: Task,
+        job: Job,
+        writes: Writes,
+    ) -> Result<(), StoreError>;
 
     /// The task as it is, with its outcome.
     ///
@@ -83,31 +111,43 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError::Unavailable`].
     async fn get(&self, id: TaskId) -> Result<Option<Task>, StoreError>;
 
-    /// The job of a task that is not final.
+    /// Applies an event with the state machine, and keeps the writes unless it is refused, in one
+    /// step. A final task's job, journal and records go; the journal of an attempt goes with it.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`].
-    async fn job(&self, id: TaskId) -> Result<Option<Job>, StoreError>;
+    async fn apply(
+        &self,
+        id: TaskId,
+        event: Event,
+        writes: Writes,
+        now: Millis,
+    ) -> Result<Applied, StoreError>;
 
-    /// Applies an event with the state machine, atomically. A final task's job is dropped.
+    /// Takes a task for a run, if it is ready ([`Event::Claim`]). `None` if it is not, is not there,
+    /// or failed because of `lost`.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`].
-    async fn apply(&self, id: TaskId, event: Event, now: Millis) -> Result<Applied, StoreError>;
+    async fn claim(
+        &self,
+        id: TaskId,
+        lost: Failure,
+        now: Millis,
+    ) -> Result<Option<Claim>, StoreError>;
 
-    /// Handles one batch of what is due: applies `expire` to tasks whose ttl is over, removes final
-    /// tasks whose time has come.
+    /// Handles one batch of what is due: applies `expire` to unfinished tasks whose time is over,
+    /// removes final tasks whose time has come.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`].
     async fn sweep(&self, expire: Event, now: Millis) -> Result<Swept, StoreError>;
 
-    /// Applies `lose` to every task that is not final, and says how many there were. For a server
-    /// that starts and knows that nothing else runs these tasks.
+    /// What is left to do. For a server that starts and knows that nothing else runs these tasks.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`].
-    async fn recover(&self, lose: Event, now: Millis) -> Result<usize, StoreError>;
+    async fn unfinished(&self) -> Result<Unfinished, StoreError>;
 }
 
 /// Opens the store that an operator named: `sqlite` (in the data directory), `sqlite:PATH` or

@@ -1,10 +1,13 @@
 //! One suite for every store.
 
 use super::{Applied, MemoryStore, SqliteStore, Store, StoreError, StoreOptions};
+use crate::journal::{Seed, Segment};
 use crate::limits::SWEEP_BATCH;
+use crate::limits::{RunLimits, SandboxLimits, TaskLimits};
 use crate::protocol::raw;
 use crate::task::{
-    Event, Job, Millis, Outcome, Refusal, Retention, Status, Task, TaskId, example_task,
+    Event, Failure, Fence, Job, Millis, Outcome, Refusal, Retention, Setup, Status, Task, TaskId,
+    Wait, Writes, example_task,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -66,43 +69,87 @@ suite!(
     a_full_store_refuses_until_something_is_due,
     the_sweep_fails_and_removes_in_time,
     a_long_sweep_comes_in_batches,
-    lost_tasks_fail_and_finished_ones_stay,
+    a_claim_gives_what_was_kept_and_fences_older_runs,
+    a_final_task_keeps_no_work,
+    a_failed_attempt_keeps_answers_and_records,
+    what_is_unfinished_is_told,
+    racing_claims_take_different_leases,
 );
+
+/// The run that made a task.
+pub(super) const FIRST: Fence = Fence {
+    attempt: 1,
+    lease: 0,
+};
 
 fn job() -> Job {
     Job {
         arguments: raw(&json!({ "a": "ä\n" })),
+        setup: Setup {
+            seed: Seed::from_bytes([9; 32]),
+            started: 5,
+            limits: RunLimits::new(&SandboxLimits::default(), &TaskLimits::default()),
+            detached_after: Some(3),
+        },
     }
+}
+
+/// A row of a journal.
+fn row(row: u32, replaces: bool, entries: &[u8]) -> Writes {
+    Writes {
+        segment: Some(Segment {
+            row,
+            replaces,
+            entries: entries.to_vec(),
+        }),
+        records: Vec::new(),
+    }
+}
+
+fn failure(message: &str) -> Failure {
+    Failure {
+        error: raw(&json!({ "code": -32603, "message": message })),
+        message: message.to_owned(),
+    }
+}
+
+/// An event that keeps nothing beside itself.
+pub(super) async fn apply(
+    store: &Arc<dyn Store>,
+    id: TaskId,
+    event: Event,
+    now: Millis,
+) -> Result<Applied, StoreError> {
+    store.apply(id, event, Writes::default(), now).await
 }
 
 pub(super) async fn create(store: &Arc<dyn Store>, task: Task) -> TaskId {
     let id = TaskId::random();
-    store.create(id, task, job()).await.unwrap();
+    store
+        .create(id, task, job(), Writes::default())
+        .await
+        .unwrap();
     id
-}
-
-fn error() -> Box<serde_json::value::RawValue> {
-    raw(&json!({ "code": -32603, "message": "x" }))
 }
 
 pub(super) fn complete() -> Event {
     Event::Complete {
-        attempt: 1,
+        fence: FIRST,
         result: raw(&json!({ "content": [] })),
     }
 }
 
 fn expire() -> Event {
     Event::Expire {
-        error: error(),
-        message: "expired".to_owned(),
+        ttl: failure("expired"),
+        wall: failure("too long"),
     }
 }
 
 pub(super) fn ask(keys: &[&str]) -> Event {
     let request = |key: &&str| ((*key).to_owned(), json!({ "method": "roots/list" }));
     Event::AskInput {
-        attempt: 1,
+        fence: FIRST,
         requests: keys.iter().map(request).collect(),
     }
 }
@@ -131,12 +178,7 @@ async fn a_task_comes_back_as_it_went(fixture: fn(StoreOptions) -> Fixture) {
     task.message = Some("é\u{1f600}".to_owned());
     let id = create(store, task.clone()).await;
     assert_eq!(seen(&store.get(id).await.unwrap().unwrap()), seen(&task));
-    assert_eq!(
-        store.job(id).await.unwrap().unwrap().arguments.get(),
-        job().arguments.get()
-    );
     assert!(store.get(TaskId::random()).await.unwrap().is_none());
-    assert!(store.job(TaskId::random()).await.unwrap().is_none());
 }
 
 async fn every_transition_is_stored(fixture: fn(StoreOptions) -> Fixture) {
@@ -144,7 +186,7 @@ async fn every_transition_is_stored(fixture: fn(StoreOptions) -> Fixture) {
     let store = &fixture.store;
     let id = create(store, example_task(None)).await;
     let progress = Event::Progress {
-        attempt: 1,
+        fence: FIRST,
         message: "half".to_owned(),
     };
     let steps = [
@@ -156,38 +198,26 @@ async fn every_transition_is_stored(fixture: fn(StoreOptions) -> Fixture) {
     ];
     for (event, status) in steps {
         assert_eq!(
-            store.apply(id, event, 2_000).await.unwrap(),
+            apply(&store, id, event, 2_000).await.unwrap(),
             Applied::Changed
         );
         assert_eq!(store.get(id).await.unwrap().unwrap().status, status);
     }
-    assert!(
-        store.job(id).await.unwrap().is_none(),
-        "a final task needs no job"
-    );
-
     let ends = [
         (
             Event::Fail {
-                attempt: 1,
-                error: error(),
-                message: "x".into(),
+                fence: FIRST,
+                failure: failure("x"),
+                retry: true,
             },
             Status::Failed,
         ),
         (Event::Cancel, Status::Cancelled),
-        (
-            Event::Lose {
-                error: error(),
-                message: "x".into(),
-            },
-            Status::Failed,
-        ),
     ];
     for (event, status) in ends {
         let id = create(store, example_task(None)).await;
         assert_eq!(
-            store.apply(id, event, 2_000).await.unwrap(),
+            apply(&store, id, event, 2_000).await.unwrap(),
             Applied::Changed
         );
         let task = store.get(id).await.unwrap().unwrap();
@@ -202,26 +232,28 @@ async fn what_is_refused_changes_nothing(fixture: fn(StoreOptions) -> Fixture) {
     let store = &fixture.store;
     let id = create(store, example_task(None)).await;
     let stale = Event::Complete {
-        attempt: 7,
+        fence: Fence {
+            attempt: 7,
+            lease: 0,
+        },
         result: raw(&json!({})),
     };
     assert_eq!(
-        store.apply(id, stale, 2_000).await.unwrap(),
+        apply(&store, id, stale, 2_000).await.unwrap(),
         Applied::Refused(Refusal::Stale)
     );
-    store.apply(id, complete(), 2_000).await.unwrap();
+    apply(&store, id, complete(), 2_000).await.unwrap();
     let before = seen(&store.get(id).await.unwrap().unwrap());
     assert_eq!(
-        store.apply(id, complete(), 3_000).await.unwrap(),
+        apply(&store, id, complete(), 3_000).await.unwrap(),
         Applied::Refused(Refusal::Final)
     );
     assert_eq!(
-        store.apply(id, Event::Cancel, 3_000).await.unwrap(),
+        apply(&store, id, Event::Cancel, 3_000).await.unwrap(),
         Applied::Unchanged
     );
     assert_eq!(seen(&store.get(id).await.unwrap().unwrap()), before);
-    let missing = store
-        .apply(TaskId::random(), Event::Cancel, 3_000)
+    let missing = apply(&store, TaskId::random(), Event::Cancel, 3_000)
         .await
         .unwrap();
     assert_eq!(missing, Applied::Missing);
@@ -234,7 +266,7 @@ async fn cancel_and_complete_race_to_one_end(fixture: fn(StoreOptions) -> Fixtur
         let id = create(&fixture.store, example_task(None)).await;
         let racer = |event: Event| {
             let store = Arc::clone(&fixture.store);
-            tokio::spawn(async move { store.apply(id, event, 2_000).await.unwrap() })
+            tokio::spawn(async move { apply(&store, id, event, 2_000).await.unwrap() })
         };
         // Either may be sent first; a third task looks on all the while.
         let (cancel, completed) = if round % 2 == 0 {
@@ -277,14 +309,12 @@ async fn racing_partial_answers_are_both_kept(fixture: fn(StoreOptions) -> Fixtu
     let fixture = fixture(OPTIONS);
     for _ in 0..200 {
         let id = create(&fixture.store, example_task(None)).await;
-        fixture
-            .store
-            .apply(id, ask(&["a", "b"]), 1_500)
+        apply(&fixture.store, id, ask(&["a", "b"]), 1_500)
             .await
             .unwrap();
         let racer = |key: &'static str| {
             let store = Arc::clone(&fixture.store);
-            tokio::spawn(async move { store.apply(id, answer(&[key]), 2_000).await.unwrap() })
+            tokio::spawn(async move { apply(&store, id, answer(&[key]), 2_000).await.unwrap() })
         };
         let (a, b) = (racer("a"), racer("b"));
         assert_eq!(
@@ -311,10 +341,10 @@ async fn many_writers_lose_nothing(fixture: fn(StoreOptions) -> Fixture) {
                 );
                 let message = format!("{writer}.{round}");
                 let progress = Event::Progress {
-                    attempt: 1,
+                    fence: FIRST,
                     message: message.clone(),
                 };
-                store.apply(id, progress, 2_000).await.unwrap();
+                apply(&store, id, progress, 2_000).await.unwrap();
                 ids.push((id, message));
             }
             ids
@@ -337,12 +367,22 @@ async fn a_full_store_refuses_until_something_is_due(fixture: fn(StoreOptions) -
     let first = create(store, example_task(Some(5_000))).await;
     create(store, example_task(None)).await;
     let refused = store
-        .create(TaskId::random(), example_task(None), job())
+        .create(
+            TaskId::random(),
+            example_task(None),
+            job(),
+            Writes::default(),
+        )
         .await;
     assert!(matches!(refused, Err(StoreError::LimitReached)));
-    store.apply(first, complete(), 2_000).await.unwrap();
+    apply(&store, first, complete(), 2_000).await.unwrap();
     let refused = store
-        .create(TaskId::random(), example_task(None), job())
+        .create(
+            TaskId::random(),
+            example_task(None),
+            job(),
+            Writes::default(),
+        )
         .await;
     assert!(
         matches!(refused, Err(StoreError::LimitReached)),
@@ -351,11 +391,13 @@ async fn a_full_store_refuses_until_something_is_due(fixture: fn(StoreOptions) -
     let mut later = example_task(None);
     later.created_at = 6_000;
     store
-        .create(TaskId::random(), later.clone(), job())
+        .create(TaskId::random(), later.clone(), job(), Writes::default())
         .await
         .unwrap();
     assert!(store.get(first).await.unwrap().is_none());
-    let refused = store.create(TaskId::random(), later, job()).await;
+    let refused = store
+        .create(TaskId::random(), later, job(), Writes::default())
+        .await;
     assert!(matches!(refused, Err(StoreError::LimitReached)));
 }
 
@@ -368,10 +410,9 @@ async fn the_sweep_fails_and_removes_in_time(fixture: fn(StoreOptions) -> Fixtur
     let finished = create(store, example_task(Some(500))).await;
     let late = create(store, example_task(Some(500))).await;
     let finished_unlimited = create(store, example_task(None)).await;
-    store.apply(finished, complete(), 1_100).await.unwrap();
-    store.apply(late, complete(), 1_480).await.unwrap();
-    store
-        .apply(finished_unlimited, complete(), 1_100)
+    apply(&store, finished, complete(), 1_100).await.unwrap();
+    apply(&store, late, complete(), 1_480).await.unwrap();
+    apply(&store, finished_unlimited, complete(), 1_100)
         .await
         .unwrap();
 
@@ -446,31 +487,194 @@ async fn futures_join<F: Future<Output = TaskId>>(futures: impl Iterator<Item = 
     .await;
 }
 
-async fn lost_tasks_fail_and_finished_ones_stay(fixture: fn(StoreOptions) -> Fixture) {
+fn keep(fence: Fence) -> Event {
+    Event::Keep { fence }
+}
+
+fn record(key: &str, value: &[u8]) -> Writes {
+    Writes {
+        segment: None,
+        records: vec![(key.to_owned(), value.to_vec())],
+    }
+}
+
+async fn a_claim_gives_what_was_kept_and_fences_older_runs(fixture: fn(StoreOptions) -> Fixture) {
+    let fixture = fixture(OPTIONS);
+    let store = &fixture.store;
+    let id = TaskId::random();
+    let first = row(0, false, b"start");
+    store
+        .create(id, example_task(None), job(), first)
+        .await
+        .unwrap();
+    let kept = [
+        row(1, false, b"one"),
+        row(2, false, b"two"),
+        row(1, true, b"instead"),
+        record("k", b"old"),
+        record("k", b"new"),
+    ];
+    for writes in kept {
+        let applied = store.apply(id, keep(FIRST), writes, 2_000).await.unwrap();
+        assert_eq!(applied, Applied::Quiet);
+    }
+    let before = store.get(id).await.unwrap().unwrap();
+    assert_eq!(before.updated_at, 1_000, "clients see no change");
+
+    let claim = store.claim(id, failure("lost"), 3_000).await.unwrap();
+    let claim = claim.unwrap();
+    assert_eq!(claim.rows, [b"start".to_vec(), b"instead".to_vec()]);
+    assert_eq!(claim.records, [("k".to_owned(), b"new".to_vec())]);
+    let kept = claim.job.unwrap();
+    assert_eq!(kept.arguments.get(), job().arguments.get());
+    assert_eq!(json!(kept.setup), json!(job().setup));
+    assert_eq!(
+        claim.task.fence(),
+        Fence {
+            attempt: 1,
+            lease: 1
+        }
+    );
+
+    let stale = store
+        .apply(id, keep(FIRST), row(2, false, b"zombie"), 3_000)
+        .await
+        .unwrap();
+    assert_eq!(stale, Applied::Refused(Refusal::Stale));
+    let next = store.claim(id, failure("lost"), 3_000).await.unwrap();
+    assert_eq!(
+        next.unwrap().rows.len(),
+        2,
+        "a refused write leaves nothing"
+    );
+    let missing = store.claim(TaskId::random(), failure("lost"), 3_000).await;
+    assert!(missing.unwrap().is_none());
+}
+
+async fn a_final_task_keeps_no_work(fixture: fn(StoreOptions) -> Fixture) {
+    let fixture = fixture(OPTIONS);
+    let store = &fixture.store;
+    let id = create(store, example_task(None)).await;
+    store
+        .apply(id, keep(FIRST), record("k", b"v"), 2_000)
+        .await
+        .unwrap();
+    apply(store, id, complete(), 2_000).await.unwrap();
+    assert!(
+        store
+            .claim(id, failure("lost"), 3_000)
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(store.unfinished().await.unwrap(), Default::default());
+}
+
+async fn a_failed_attempt_keeps_answers_and_records(fixture: fn(StoreOptions) -> Fixture) {
+    let fixture = fixture(OPTIONS);
+    let store = &fixture.store;
+    let mut task = example_task(None);
+    task.max_attempts = 2;
+    let id = TaskId::random();
+    let first = row(0, false, b"start");
+    store.create(id, task, job(), first).await.unwrap();
+    apply(store, id, ask(&["a"]), 1_100).await.unwrap();
+    apply(store, id, answer(&["a"]), 1_200).await.unwrap();
+    store
+        .apply(id, keep(FIRST), record("k", b"v"), 1_300)
+        .await
+        .unwrap();
+    let fail = |fence| Event::Fail {
+        fence,
+        failure: failure("trap"),
+        retry: true,
+    };
+    assert_eq!(
+        apply(store, id, fail(FIRST), 2_000).await.unwrap(),
+        Applied::Changed
+    );
+    let task = store.get(id).await.unwrap().unwrap();
+    assert_eq!(task.status, Status::Working);
+    assert_eq!(task.message.as_deref(), Some("Attempt 1 of 2 failed: trap"));
+    assert_eq!(task.wait, Wait::Until(3_000), "a second of pause");
+    let early = store.claim(id, failure("lost"), 2_999).await.unwrap();
+    assert!(early.is_none());
+    let claim = store.claim(id, failure("lost"), 3_000).await.unwrap();
+    let claim = claim.unwrap();
+    assert!(claim.rows.is_empty(), "the journal was the attempt's");
+    assert_eq!(claim.records.len(), 1);
+    assert!(claim.task.inputs.have(&["a".to_owned()]));
+    assert_eq!(
+        apply(store, id, fail(claim.task.fence()), 4_000)
+            .await
+            .unwrap(),
+        Applied::Changed
+    );
+    assert_eq!(store.get(id).await.unwrap().unwrap().status, Status::Failed);
+}
+
+async fn what_is_unfinished_is_told(fixture: fn(StoreOptions) -> Fixture) {
     let fixture = fixture(OPTIONS);
     let store = &fixture.store;
     let running = create(store, example_task(None)).await;
     let waiting = create(store, example_task(None)).await;
+    let sleeping = create(store, example_task(None)).await;
     let finished = create(store, example_task(None)).await;
-    store.apply(waiting, ask(&["a"]), 1_500).await.unwrap();
-    store.apply(finished, complete(), 1_500).await.unwrap();
-    let lose = Event::Lose {
-        error: error(),
-        message: "lost".to_owned(),
+    apply(store, waiting, ask(&["a"]), 1_500).await.unwrap();
+    let sleep = Event::Sleep {
+        fence: FIRST,
+        until: 9_000,
     };
-    assert_eq!(store.recover(lose.clone(), 3_000).await.unwrap(), 2);
-    for id in [running, waiting] {
-        let task = store.get(id).await.unwrap().unwrap();
-        assert_eq!(
-            (task.status, task.message.as_deref()),
-            (Status::Failed, Some("lost"))
-        );
-    }
-    assert_eq!(
-        store.get(finished).await.unwrap().unwrap().status,
-        Status::Completed
+    apply(store, sleeping, sleep, 1_500).await.unwrap();
+    apply(store, finished, complete(), 1_500).await.unwrap();
+    let mut unfinished = store.unfinished().await.unwrap();
+    unfinished.ready.sort_by_key(|(_, time)| *time);
+    assert_eq!(unfinished.ready, [(running, 0), (sleeping, 9_000)]);
+    assert!(unfinished.digests.contains("00"));
+    assert!(
+        store
+            .claim(waiting, failure("lost"), 2_000)
+            .await
+            .unwrap()
+            .is_none()
     );
-    assert_eq!(store.recover(lose, 3_000).await.unwrap(), 0);
+    assert!(
+        store
+            .claim(sleeping, failure("lost"), 8_999)
+            .await
+            .unwrap()
+            .is_none()
+    );
+    apply(store, waiting, answer(&["a"]), 2_000).await.unwrap();
+    assert!(
+        store
+            .claim(waiting, failure("lost"), 2_000)
+            .await
+            .unwrap()
+            .is_some()
+    );
+    assert!(
+        store
+            .claim(sleeping, failure("lost"), 9_000)
+            .await
+            .unwrap()
+            .is_some()
+    );
+}
+
+async fn racing_claims_take_different_leases(fixture: fn(StoreOptions) -> Fixture) {
+    let fixture = fixture(OPTIONS);
+    let id = create(&fixture.store, example_task(None)).await;
+    let claims = (0..10).map(|_| {
+        let store = Arc::clone(&fixture.store);
+        tokio::spawn(async move { store.claim(id, failure("lost"), 2_000).await.unwrap() })
+    });
+    let mut leases = Vec::new();
+    for claim in claims.collect::<Vec<_>>() {
+        leases.push(claim.await.unwrap().unwrap().task.lease);
+    }
+    leases.sort_unstable();
+    assert_eq!(leases, (1..=10).collect::<Vec<_>>());
 }
 
 #[test]
@@ -480,18 +684,30 @@ fn the_stores_agree_under_every_order_of_operations() {
         Just(complete()),
         Just(Event::Cancel),
         Just(Event::Progress {
-            attempt: 1,
+            fence: FIRST,
             message: "m".into()
         }),
         Just(Event::Complete {
-            attempt: 2,
+            fence: Fence {
+                attempt: 2,
+                lease: 0
+            },
             result: raw(&json!({}))
         }),
         prop::sample::subsequence(vec!["a", "b", "c"], 1..3).prop_map(|keys| ask(&keys)),
         prop::sample::subsequence(vec!["a", "b", "c"], 1..3).prop_map(|keys| answer(&keys)),
-        Just(Event::Lose {
-            error: error(),
-            message: "x".into()
+        Just(keep(FIRST)),
+        Just(Event::Claim {
+            lost: failure("lost")
+        }),
+        (0..9_000i64).prop_map(|until| Event::Sleep {
+            fence: FIRST,
+            until
+        }),
+        any::<bool>().prop_map(|retry| Event::Fail {
+            fence: FIRST,
+            failure: failure("x"),
+            retry
         }),
     ];
     let step = (0..3usize, prop::option::weighted(0.8, operation), 0..400i64);
@@ -504,7 +720,10 @@ fn the_stores_agree_under_every_order_of_operations() {
                 let ids = [TaskId::random(), TaskId::random(), TaskId::random()];
                 for (id, ttl) in ids.into_iter().zip([None, Some(200), Some(2_000)]) {
                     for store in [&one.store, &two.store] {
-                        store.create(id, example_task(ttl), job()).await.unwrap();
+                        store
+                            .create(id, example_task(ttl), job(), Writes::default())
+                            .await
+                            .unwrap();
                     }
                 }
                 let mut now = 1_000;
@@ -514,9 +733,9 @@ fn the_stores_agree_under_every_order_of_operations() {
                         Some(event) => (
                             format!(
                                 "{:?}",
-                                one.store.apply(ids[index], event.clone(), now).await
+                                apply(&one.store, ids[index], event.clone(), now).await
                             ),
-                            format!("{:?}", two.store.apply(ids[index], event, now).await),
+                            format!("{:?}", apply(&two.store, ids[index], event, now).await),
                         ),
                         None => (
                             format!("{:?}", one.store.sweep(expire(), now).await),

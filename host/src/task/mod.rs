@@ -16,10 +16,13 @@ mod wire;
 pub use id::TaskId;
 pub use janitor::Janitor;
 pub use listeners::{Listener, Listeners};
-pub use record::{Inputs, Job, Millis, Outcome, Principal, Retention, Status, Task};
+pub use record::{
+    Answered, Claim, Fence, Inputs, Job, Millis, Outcome, Principal, Retention, Setup, Status,
+    Task, Wait, Writes, request_digest,
+};
 pub(crate) use service::now;
-pub use service::{ReportError, TaskError, Tasks};
-pub use state::{Change, Event, Refusal, apply};
+pub use service::{ReportError, TaskError, Tasks, Wake};
+pub use state::{Change, Event, Failure, Refusal, apply};
 #[cfg(test)]
 pub(crate) use state_tests::task as example_task;
 pub use wire::TaskView;

@@ -1,7 +1,9 @@
 //! The durable record of a task.
 
+use crate::journal::{Digest, Micros, Seed, Segment};
+use crate::limits::RunLimits;
 use crate::protocol::ClientFeatures;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -62,13 +64,68 @@ pub enum Outcome {
     Error(Box<RawValue>),
 }
 
-/// Questions and answers of a task. A key lives in exactly one of the two maps, for good.
+/// An answer, and what it answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    /// Of the request, in its form on the wire.
+    pub request: Digest,
+    /// What the client answered.
+    pub answer: Value,
+}
+
+/// Questions and answers of a task. A key lives in at most one of the two maps, for good; an
+/// attempt may use a key once, and a later attempt finds the answer to an earlier one's question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Inputs {
     /// Asked and not answered, in the order asked: the request in its form on the wire.
     pub open: IndexMap<String, Value>,
-    /// Answered: the client's answer.
-    pub answered: IndexMap<String, Value>,
+    /// Answered.
+    pub answered: IndexMap<String, Answered>,
+    /// Keys that the present attempt used.
+    #[serde(default)]
+    pub used: IndexSet<String>,
+}
+
+impl Inputs {
+    /// True if every one of these keys is answered.
+    #[must_use]
+    pub fn have(&self, keys: &[String]) -> bool {
+        keys.iter().all(|key| self.answered.contains_key(key))
+    }
+
+    /// The answers to these keys, in their order; `None` unless there are all.
+    #[must_use]
+    pub fn answers(&self, keys: &[String]) -> Option<Vec<(String, Value)>> {
+        let answer = |key: &String| Some((key.clone(), self.answered.get(key)?.answer.clone()));
+        keys.iter().map(answer).collect()
+    }
+}
+
+/// The digest of a request, by which a later attempt's question is known to be the same.
+#[must_use]
+pub fn request_digest(request: &Value) -> Digest {
+    Digest::of(request.to_string().as_bytes())
+}
+
+/// What a task's run waits for. A task that waits needs no instance.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Wait {
+    /// Nothing: it runs, or should.
+    #[default]
+    Nothing,
+    /// Answers to these keys.
+    Input(Vec<String>),
+    /// A time: a sleep's end, or the next attempt's start.
+    Until(Millis),
+}
+
+/// Which run of a handler speaks. The numbers of an older run are not valid any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fence {
+    /// The attempt, from 1.
+    pub attempt: u32,
+    /// Counts the runs of the task: each takes the next number.
+    pub lease: u64,
 }
 
 /// A task. The id is kept beside it, never in it.
@@ -94,8 +151,26 @@ pub struct Task {
     pub ttl_ms: Option<u64>,
     /// How often to poll.
     pub poll_interval_ms: u64,
-    /// The number of the run that may change it, from 1.
+    /// The attempt that may change it, from 1.
     pub attempt: u32,
+    /// Attempts it may take.
+    #[serde(default = "one")]
+    pub max_attempts: u32,
+    /// When the attempt started, or will.
+    #[serde(default)]
+    pub attempt_started_at: Millis,
+    /// Most wall time of an attempt, waiting included, milliseconds.
+    #[serde(default = "forever")]
+    pub wall_ms: u64,
+    /// The run that may change it.
+    #[serde(default)]
+    pub lease: u64,
+    /// Runs begun since one of them last kept something.
+    #[serde(default)]
+    pub idle_runs: u32,
+    /// What its run waits for.
+    #[serde(default)]
+    pub wait: Wait,
     /// Questions and answers.
     pub inputs: Inputs,
     /// How it ended; there exactly when `status` is completed or failed.
@@ -103,11 +178,56 @@ pub struct Task {
     pub outcome: Option<Outcome>,
 }
 
-/// What is needed to run a task's handler, stored with it.
+fn one() -> u32 {
+    1
+}
+
+fn forever() -> u64 {
+    u64::MAX
+}
+
+/// What is needed to run a task's handler, on any machine and with the same result.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// The call's arguments, a JSON object.
     pub arguments: Box<RawValue>,
+    /// All else.
+    pub setup: Setup,
+}
+
+/// What a call started with, and keeps for good.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Setup {
+    /// Seed of the random numbers.
+    pub seed: Seed,
+    /// When the call started; its monotonic clock counts from here.
+    pub started: Micros,
+    /// Its limits.
+    pub limits: RunLimits,
+    /// If the server made the task: how often the guest had asked for the status by then.
+    pub detached_after: Option<u64>,
+}
+
+/// What a run keeps with an event: all or nothing of both.
+#[derive(Clone, Debug, Default)]
+pub struct Writes {
+    /// Entries of the journal.
+    pub segment: Option<Segment>,
+    /// Recorded values, by their keys.
+    pub records: Vec<(String, Vec<u8>)>,
+}
+
+/// A task that a run took: all it needs.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// As it is now.
+    pub task: Task,
+    /// What to run; `None` if an earlier version of the server kept none.
+    pub job: Option<Job>,
+    /// The rows of its journal.
+    pub rows: Vec<Vec<u8>>,
+    /// Its recorded values.
+    pub records: Vec<(String, Vec<u8>)>,
 }
 
 /// How long final tasks are kept.
@@ -127,12 +247,42 @@ impl Task {
             .map(|ttl| self.created_at.saturating_add_unsigned(ttl))
     }
 
-    /// When the sweep must look at it: to fail it while it is not final, to remove it when it is.
-    /// Never earlier than the ttl.
+    /// When the attempt has had its wall time.
+    #[must_use]
+    pub fn wall_deadline(&self) -> Millis {
+        self.attempt_started_at
+            .saturating_add_unsigned(self.wall_ms)
+    }
+
+    /// When it should run, if it is not final: a time that has come, or will. `None` while it waits
+    /// for answers.
+    #[must_use]
+    pub fn ready_at(&self) -> Option<Millis> {
+        match self.wait {
+            _ if self.status.is_final() => None,
+            Wait::Nothing => Some(0),
+            Wait::Until(time) => Some(time),
+            Wait::Input(_) => None,
+        }
+    }
+
+    /// The run that may change it.
+    #[must_use]
+    pub fn fence(&self) -> Fence {
+        Fence {
+            attempt: self.attempt,
+            lease: self.lease,
+        }
+    }
+
+    /// When the sweep must look at it: to end it or its attempt while it is not final, to remove it
+    /// when it is. Never earlier than the ttl or the wall time.
     #[must_use]
     pub fn due_at(&self, retention: Retention) -> Option<Millis> {
         if !self.status.is_final() {
-            return self.deadline();
+            let wall = self.wall_deadline();
+            let wall = (wall < Millis::MAX).then_some(wall);
+            return self.deadline().into_iter().chain(wall).min();
         }
         Some(match self.deadline() {
             Some(deadline) => deadline.max(

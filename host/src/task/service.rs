@@ -1,21 +1,23 @@
 //! What clients and running handlers ask of tasks.
 //!
 //! Invariants: a client sees its own tasks only, and a foreign id answers like a missing one; a
-//! change is told to runs and listeners after the store has it, never before.
+//! change is told to runs and listeners after the store has it, never before; an unfinished task is
+//! run here, waits for its client, or stands in the queue of wakes.
 
 use super::id::TaskId;
 use super::listeners::Listeners;
-use super::record::{Job, Millis, Principal, Task};
-use super::state::{Event, Refusal};
-use crate::limits::{INPUT_BYTES, TaskLimits};
-use crate::protocol::{RpcError, check_answer, raw};
-use crate::store::{Applied, Store, StoreError};
+use super::record::{Claim, Job, Millis, Principal, Task, Writes};
+use super::state::{Event, Failure, Refusal};
+use crate::limits::{IDLE_RUNS, INPUT_BYTES, TaskLimits};
+use crate::protocol::{RpcError, check_answer};
+use crate::store::{Applied, Store, StoreError, Unfinished};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 /// Why a client's request about a task failed.
@@ -63,18 +65,28 @@ pub struct Tasks {
     limits: TaskLimits,
     listeners: Arc<Listeners>,
     runs: Mutex<HashMap<TaskId, Run>>,
+    wakes: mpsc::UnboundedSender<Wake>,
 }
 
+/// A task that is to run, and from when on.
+pub type Wake = (Millis, TaskId);
+
 impl Tasks {
-    /// Tasks in a store.
+    /// Tasks in a store, and the queue of those that are to run.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, limits: TaskLimits) -> Arc<Self> {
-        Arc::new(Self {
+    pub fn new(
+        store: Arc<dyn Store>,
+        limits: TaskLimits,
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Wake>) {
+        let (wakes, queue) = mpsc::unbounded_channel();
+        let tasks = Arc::new(Self {
             store,
             limits,
             listeners: Arc::default(),
             runs: Mutex::default(),
-        })
+            wakes,
+        });
+        (tasks, queue)
     }
 
     /// The settings of tasks.
@@ -138,7 +150,12 @@ impl Tasks {
             }
         }
         let size = |value: &Value| value.to_string().len();
-        let old: usize = task.inputs.answered.values().map(size).sum();
+        let old: usize = task
+            .inputs
+            .answered
+            .values()
+            .map(|it| size(&it.answer))
+            .sum();
         let new: usize = answers.iter().map(|(_, answer)| size(answer)).sum();
         if let Some((key, _)) = answers.first()
             && old + new > INPUT_BYTES
@@ -149,19 +166,19 @@ impl Tasks {
         if answers.is_empty() {
             return Ok(());
         }
-        if self
-            .store
-            .apply(id, Event::Answer { responses: answers }, now())
-            .await?
-            == Applied::Changed
-        {
+        if self.apply(id, Event::Answer { responses: answers }).await? == Applied::Changed {
             let run = self.runs.lock().get(&id).cloned();
-            if let Some(run) = run {
-                run.answered.notify_one();
+            match run {
+                Some(run) => run.answered.notify_one(),
+                None => self.settle(id).await,
             }
             self.listeners.publish(id);
         }
         Ok(())
+    }
+
+    async fn apply(&self, id: TaskId, event: Event) -> Result<Applied, StoreError> {
+        self.store.apply(id, event, Writes::default(), now()).await
     }
 
     /// Cancels a caller's task: at once for everyone who looks, and its run is told. A final task
@@ -175,7 +192,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Fails a task if its ttl is over.
+    /// Ends a task if its ttl is over, or its attempt if that has had its wall time.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -183,57 +200,98 @@ impl Tasks {
         self.end(id, expiry()).await
     }
 
-    /// Applies an event that ends a task from outside its run.
+    /// Applies an event that ends a task, or its attempt, from outside its run.
     async fn end(&self, id: TaskId, event: Event) -> Result<(), StoreError> {
-        if self.store.apply(id, event, now()).await? == Applied::Changed {
-            self.ended(id);
+        if self.apply(id, event).await? == Applied::Changed {
+            self.ended(id).await;
         }
         Ok(())
     }
 
-    fn ended(&self, id: TaskId) {
+    async fn ended(&self, id: TaskId) {
         let run = self.runs.lock().get(&id).cloned();
-        if let Some(run) = run {
-            run.cancel.cancel();
+        match run {
+            Some(run) => run.cancel.cancel(),
+            None => self.settle(id).await,
         }
         self.listeners.publish(id);
     }
 
-    /// Creates a task for a call that runs, durably.
+    /// Creates a task for a call that runs, durably. If the future is dropped before it is done, the
+    /// task is cancelled, as nobody was told of it.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn create(
-        &self,
+        self: &Arc<Self>,
         task: Task,
         job: Job,
+        writes: Writes,
         cancel: CancellationToken,
     ) -> Result<TaskId, StoreError> {
         let id = TaskId::random();
         // Known before it can be asked for, so that no cancel can miss the run.
-        self.runs.lock().insert(
-            id,
-            Run {
-                cancel,
-                answered: Arc::default(),
-            },
-        );
-        let created = self.store.create(id, task, job).await;
+        self.register(id, cancel);
+        let mut nobody = Unknown(Some((Arc::clone(self), id)));
+        let created = self.store.create(id, task, job, writes).await;
+        nobody.0 = None;
         if created.is_err() {
             self.runs.lock().remove(&id);
         }
         created.map(|()| id)
     }
 
-    /// What a run says of its task. An end is said again until the store takes it.
+    /// Notes that a task runs here; false if it does already.
+    fn register(&self, id: TaskId, cancel: CancellationToken) -> bool {
+        match self.runs.lock().entry(id) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(entry) => {
+                entry.insert(Run {
+                    cancel,
+                    answered: Arc::default(),
+                });
+                true
+            }
+        }
+    }
+
+    /// Takes a task for a run, if it is ready and does not run here already. [`Tasks::run_over`] is
+    /// to be called after the run.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn claim(
+        &self,
+        id: TaskId,
+        cancel: CancellationToken,
+    ) -> Result<Option<Claim>, StoreError> {
+        if !self.register(id, cancel) {
+            return Ok(None);
+        }
+        let claim = self.store.claim(id, lost(), now()).await;
+        if !matches!(claim, Ok(Some(_))) {
+            self.run_over(id).await;
+            self.listeners.publish(id);
+        }
+        claim
+    }
+
+    /// What a run says of its task, with what it keeps beside. An end is said again until the store
+    /// takes it.
     ///
     /// # Errors
     /// A refusal of the state machine, or the store's failure.
-    pub async fn report(&self, id: TaskId, event: Event) -> Result<(), ReportError> {
+    pub async fn report(
+        &self,
+        id: TaskId,
+        event: Event,
+        writes: Writes,
+    ) -> Result<(), ReportError> {
         let ends = matches!(event, Event::Complete { .. } | Event::Fail { .. });
         let mut pause = Duration::from_millis(50);
         let applied = loop {
-            match self.store.apply(id, event.clone(), now()).await {
+            let apply = self.store.apply(id, event.clone(), writes.clone(), now());
+            match apply.await {
                 Err(error) if ends && pause < Duration::from_secs(10) => {
                     tracing::warn!(%error, "a task's end is not stored yet");
                     tokio::time::sleep(pause).await;
@@ -244,7 +302,7 @@ impl Tasks {
         };
         match applied {
             Applied::Changed => self.listeners.publish(id),
-            Applied::Unchanged => {}
+            Applied::Quiet | Applied::Unchanged => {}
             Applied::Refused(refusal) => return Err(ReportError::Refused(refusal)),
             Applied::Missing => return Err(ReportError::Refused(Refusal::Final)),
         }
@@ -268,23 +326,38 @@ impl Tasks {
         }
     }
 
-    /// The run of a task is over.
-    pub fn run_over(&self, id: TaskId) {
+    /// The run of a task is over, whether or not the task is.
+    pub async fn run_over(&self, id: TaskId) {
         self.runs.lock().remove(&id);
+        self.settle(id).await;
     }
 
-    /// The server stops: fails the tasks that still run, and tells their runs.
-    pub async fn stop_runs(&self) {
-        let ids: Vec<TaskId> = self.runs.lock().keys().copied().collect();
-        for id in ids {
-            if let Err(error) = self.end(id, loss()).await {
-                // The next start finds it and fails it.
-                tracing::warn!(%error, "could not fail a task that the stop interrupts");
+    /// Queues a task that does not run here, if it should.
+    async fn settle(&self, id: TaskId) {
+        let wake = match self.store.get(id).await {
+            Ok(task) => task.and_then(|task| task.ready_at()),
+            Err(error) => {
+                tracing::warn!(%error, "a task's state cannot be read; looking again soon");
+                Some(now() + LOOK_AGAIN)
             }
+        };
+        if let Some(time) = wake {
+            self.wake(time, id);
         }
     }
 
-    /// Handles all that time has done to tasks. Gives how many were failed and how many removed.
+    fn wake(&self, time: Millis, id: TaskId) {
+        // Without a receiver the server stops, and the next start finds the task.
+        let _ = self.wakes.send((time, id));
+    }
+
+    /// Tasks that run here now.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.runs.lock().len()
+    }
+
+    /// Handles all that time has done to tasks. Gives how many ended and how many were removed.
     ///
     /// # Errors
     /// [`StoreError`]; what was done before stays done.
@@ -294,19 +367,47 @@ impl Tasks {
             let swept = self.store.sweep(expiry(), now()).await?;
             expired += swept.expired.len();
             removed += swept.removed;
-            swept.expired.iter().for_each(|id| self.ended(*id));
+            for id in &swept.expired {
+                self.ended(*id).await;
+            }
             if !swept.more {
                 return Ok((expired, removed));
             }
         }
     }
 
-    /// Fails the tasks whose runs an earlier server took with it. Gives how many.
+    /// Queues what an earlier server left unfinished, and tells it.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn recover(&self) -> Result<usize, StoreError> {
-        self.store.recover(loss(), now()).await
+    pub async fn resume(&self) -> Result<Unfinished, StoreError> {
+        let unfinished = self.store.unfinished().await?;
+        for (id, time) in &unfinished.ready {
+            self.wake(*time, *id);
+        }
+        Ok(unfinished)
+    }
+}
+
+/// A pause after a failure of the store, milliseconds.
+const LOOK_AGAIN: Millis = 1_000;
+
+/// A task that is being created, and that nobody was told of yet.
+struct Unknown(Option<(Arc<Tasks>, TaskId)>);
+
+impl Drop for Unknown {
+    fn drop(&mut self) {
+        let Some((tasks, id)) = self.0.take() else {
+            return;
+        };
+        tasks.runs.lock().remove(&id);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = tasks.end(id, Event::Cancel).await {
+                    tracing::warn!(%error, "could not cancel a task that nobody knows");
+                }
+            });
+        }
     }
 }
 
@@ -322,19 +423,21 @@ pub enum ReportError {
 }
 
 fn expiry() -> Event {
-    let message = "The task did not end within its ttl";
     Event::Expire {
-        error: raw(&RpcError::internal(message)),
-        message: message.to_owned(),
+        ttl: RpcError::internal("The task did not end within its ttl").into(),
+        wall: RpcError::internal(
+            "The task's attempt took too long, counted from its start and waiting included (limit \
+             sandbox.task-wall-ms)",
+        )
+        .into(),
     }
 }
 
-fn loss() -> Event {
-    let message = "The server stopped while the task was running";
-    Event::Lose {
-        error: raw(&RpcError::internal(message)),
-        message: message.to_owned(),
-    }
+fn lost() -> Failure {
+    let message = format!(
+        "The server stopped {IDLE_RUNS} times while the task ran, and nothing was kept in between"
+    );
+    RpcError::internal(message).into()
 }
 
 /// The present time.

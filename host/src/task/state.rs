@@ -1,46 +1,83 @@
 //! The state machine of a task (SEP-2663, "Task states"). No I/O, no clock of its own.
 //!
-//! Invariants: a final task never changes; an input key is used once in a task's life; what a run
-//! of the handler says counts only if it is the task's present attempt. Every store changes tasks
-//! through [`apply`] alone.
+//! Invariants: a final task never changes; an attempt uses an input key once, and a client is asked
+//! for a key once; what a run of the handler says counts only with the task's present attempt and
+//! lease. Every store changes tasks through [`apply`] alone.
 
-use super::record::{Inputs, Millis, Outcome, Status, Task};
+use super::record::{Answered, Fence, Inputs, Millis, Outcome, Status, Task, Wait, request_digest};
 use crate::limits;
+use crate::protocol::{RpcError, raw};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::time::Duration;
+
+/// Why an attempt or a task fails.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// A JSON-RPC error object.
+    pub error: Box<RawValue>,
+    /// For people.
+    pub message: String,
+}
+
+impl From<RpcError> for Failure {
+    fn from(error: RpcError) -> Self {
+        Self {
+            error: raw(&error),
+            message: error.message.into_owned(),
+        }
+    }
+}
 
 /// Something that happens to a task.
 #[derive(Clone, Debug)]
 pub enum Event {
+    /// A run takes the task, if it is ready.
+    Claim {
+        /// Why the attempt fails if too many runs came to nothing.
+        lost: Failure,
+    },
     /// The handler reports progress.
     Progress {
         /// The run that says so.
-        attempt: u32,
+        fence: Fence,
         /// For people.
         message: String,
+    },
+    /// The handler keeps something that clients do not see.
+    Keep {
+        /// The run that says so.
+        fence: Fence,
+    },
+    /// The run gives its instance back until a time.
+    Sleep {
+        /// The run that says so.
+        fence: Fence,
+        /// When to go on.
+        until: Millis,
     },
     /// The handler asks the client.
     AskInput {
         /// The run that asks.
-        attempt: u32,
+        fence: Fence,
         /// Keys and requests, in their form on the wire.
         requests: Vec<(String, Value)>,
     },
     /// The handler has a result.
     Complete {
         /// The run that says so.
-        attempt: u32,
+        fence: Fence,
         /// A `CallToolResult`.
         result: Box<RawValue>,
     },
     /// The handler, or the run itself, failed.
     Fail {
         /// The run that failed.
-        attempt: u32,
-        /// A JSON-RPC error object.
-        error: Box<RawValue>,
-        /// For people.
-        message: String,
+        fence: Fence,
+        /// Why.
+        failure: Failure,
+        /// True if another attempt may do better.
+        retry: bool,
     },
     /// The client answers. Keys that are not open are passed over.
     Answer {
@@ -49,19 +86,12 @@ pub enum Event {
     },
     /// The client cancels.
     Cancel,
-    /// The ttl may be over.
+    /// The ttl may be over, or the attempt's wall time.
     Expire {
-        /// A JSON-RPC error object.
-        error: Box<RawValue>,
-        /// For people.
-        message: String,
-    },
-    /// The server that ran it is gone.
-    Lose {
-        /// A JSON-RPC error object.
-        error: Box<RawValue>,
-        /// For people.
-        message: String,
+        /// Why the task fails if the ttl is over.
+        ttl: Failure,
+        /// Why the attempt fails if its wall time is over.
+        wall: Failure,
     },
 }
 
@@ -70,6 +100,8 @@ pub enum Event {
 pub enum Change {
     /// The task is different now.
     Changed,
+    /// Only what clients do not see is different.
+    Quiet,
     /// Nothing to do.
     Unchanged,
 }
@@ -101,6 +133,7 @@ pub fn apply(task: &mut Task, event: Event, now: Millis) -> Result<Change, Refus
         task.updated_at = now.max(task.updated_at);
         if task.status.is_final() {
             task.inputs = Inputs::default();
+            task.wait = Wait::Nothing;
         }
     }
     Ok(change)
@@ -108,123 +141,208 @@ pub fn apply(task: &mut Task, event: Event, now: Millis) -> Result<Change, Refus
 
 fn transition(task: &mut Task, event: Event, now: Millis) -> Result<Change, Refusal> {
     if task.status.is_final() {
-        // Clients and sweeps may come late: that is no error of theirs. A handler must be told.
+        // Clients, sweeps and runs that begin may come late: that is no error of theirs. A handler
+        // must be told.
         return match event {
-            Event::Answer { .. } | Event::Cancel | Event::Expire { .. } | Event::Lose { .. } => {
+            Event::Answer { .. } | Event::Cancel | Event::Expire { .. } | Event::Claim { .. } => {
                 Ok(Change::Unchanged)
             }
-            _ => Err(Refusal::Final),
+            Event::Progress { .. }
+            | Event::Keep { .. }
+            | Event::Sleep { .. }
+            | Event::AskInput { .. }
+            | Event::Complete { .. }
+            | Event::Fail { .. } => Err(Refusal::Final),
         };
     }
     match event {
-        Event::Progress { attempt, message } => {
-            fence(task, attempt)?;
+        Event::Claim { lost } => {
+            if task.ready_at().is_none_or(|time| time > now) {
+                return Ok(Change::Unchanged);
+            }
+            if task.idle_runs >= limits::IDLE_RUNS {
+                end_attempt(task, lost, true, now);
+                return Ok(Change::Changed);
+            }
+            task.wait = Wait::Nothing;
+            task.lease += 1;
+            task.idle_runs += 1;
+            return Ok(Change::Quiet);
+        }
+        Event::Progress { fence, message } => {
+            check(task, fence)?;
             if task.message.as_ref() == Some(&message) {
                 return Ok(Change::Unchanged);
             }
             task.message = Some(message);
         }
-        Event::AskInput { attempt, requests } => {
-            fence(task, attempt)?;
-            ask(task, requests)?;
+        Event::Keep { fence } => {
+            check(task, fence)?;
+            task.idle_runs = 0;
+            return Ok(Change::Quiet);
         }
-        Event::Complete { attempt, result } => {
-            fence(task, attempt)?;
+        Event::Sleep { fence, until } => {
+            check(task, fence)?;
+            task.idle_runs = 0;
+            task.wait = Wait::Until(until);
+            return Ok(Change::Quiet);
+        }
+        Event::AskInput { fence, requests } => {
+            check(task, fence)?;
+            return ask(task, requests);
+        }
+        Event::Complete { fence, result } => {
+            check(task, fence)?;
             task.status = Status::Completed;
             task.message = None;
             task.outcome = Some(Outcome::Result(result));
         }
         Event::Fail {
-            attempt,
-            error,
-            message,
+            fence,
+            failure,
+            retry,
         } => {
-            fence(task, attempt)?;
-            fail(task, error, message);
+            check(task, fence)?;
+            end_attempt(task, failure, retry, now);
         }
-        Event::Answer { responses } => return answer(task, responses),
+        Event::Answer { responses } => return Ok(answer(task, responses)),
         Event::Cancel => {
             task.status = Status::Cancelled;
             task.message = Some("Cancelled by the client".to_owned());
         }
-        Event::Expire { error, message } => {
-            if task.deadline().is_none_or(|deadline| now < deadline) {
+        Event::Expire { ttl, wall } => {
+            if task.deadline().is_some_and(|deadline| now >= deadline) {
+                end_attempt(task, ttl, false, now);
+            } else if now >= task.wall_deadline() {
+                end_attempt(task, wall, true, now);
+            } else {
                 return Ok(Change::Unchanged);
             }
-            fail(task, error, message);
         }
-        Event::Lose { error, message } => fail(task, error, message),
     }
     Ok(Change::Changed)
 }
 
-fn fence(task: &Task, attempt: u32) -> Result<(), Refusal> {
-    if attempt == task.attempt {
+fn check(task: &Task, fence: Fence) -> Result<(), Refusal> {
+    if fence == task.fence() {
         Ok(())
     } else {
         Err(Refusal::Stale)
     }
 }
 
-fn fail(task: &mut Task, error: Box<RawValue>, message: String) {
-    task.status = Status::Failed;
-    task.message = Some(message);
-    task.outcome = Some(Outcome::Error(error));
+/// The attempt failed: another one may follow, else the task fails. Answers, recorded values and
+/// open questions stay for the next attempt.
+fn end_attempt(task: &mut Task, failure: Failure, retry: bool, now: Millis) {
+    let Failure { error, message } = failure;
+    if !retry || task.attempt >= task.max_attempts {
+        task.status = Status::Failed;
+        task.message = Some(message);
+        task.outcome = Some(Outcome::Error(error));
+        return;
+    }
+    let message = format!(
+        "Attempt {} of {} failed: {message}",
+        task.attempt, task.max_attempts
+    );
+    let start = now.saturating_add_unsigned(millis(backoff(task.attempt)));
+    let end = message.floor_char_boundary(limits::STATUS_MESSAGE_BYTES);
+    task.message = Some(message[..end].to_owned());
+    task.attempt += 1;
+    task.attempt_started_at = start;
+    task.lease += 1;
+    task.idle_runs = 0;
+    task.inputs.used.clear();
+    task.wait = Wait::Until(start);
 }
 
-fn ask(task: &mut Task, requests: Vec<(String, Value)>) -> Result<(), Refusal> {
+/// The pause after an attempt.
+fn backoff(attempt: u32) -> Duration {
+    let doubled = limits::BACKOFF.saturating_mul(1 << attempt.saturating_sub(1).min(16));
+    doubled.min(limits::BACKOFF_MOST)
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn ask(task: &mut Task, requests: Vec<(String, Value)>) -> Result<Change, Refusal> {
     let inputs = &task.inputs;
-    let used = |key: &String| inputs.open.contains_key(key) || inputs.answered.contains_key(key);
     let mut duplicates: Vec<String> = Vec::new();
-    for (index, (key, _)) in requests.iter().enumerate() {
+    for (index, (key, request)) in requests.iter().enumerate() {
         let twice = requests[..index].iter().any(|(earlier, _)| earlier == key);
-        if (used(key) || twice) && !duplicates.contains(key) {
+        // An earlier attempt may have asked the same, but nothing else, under this key.
+        let other = inputs.open.get(key).is_some_and(|open| open != request)
+            || inputs
+                .answered
+                .get(key)
+                .is_some_and(|answered| answered.request != request_digest(request));
+        if (inputs.used.contains(key) || twice || other) && !duplicates.contains(key) {
             duplicates.push(key.clone());
         }
     }
     if !duplicates.is_empty() {
         return Err(Refusal::DuplicateKeys(duplicates));
     }
-    if inputs.open.len() + inputs.answered.len() + requests.len() > limits::INPUTS_PER_CALL {
+    let keys: Vec<String> = requests.iter().map(|(key, _)| key.clone()).collect();
+    let new: Vec<(String, Value)> = requests
+        .into_iter()
+        .filter(|(key, _)| !inputs.open.contains_key(key) && !inputs.answered.contains_key(key))
+        .collect();
+    if inputs.open.len() + inputs.answered.len() + new.len() > limits::INPUTS_PER_CALL {
         return Err(Refusal::InputLimit(format!(
             "a call may ask {} inputs over its life",
             limits::INPUTS_PER_CALL
         )));
     }
     let size = |value: &Value| value.to_string().len();
-    let total: usize = inputs
-        .open
-        .values()
-        .chain(inputs.answered.values())
-        .map(size)
-        .sum();
-    if total
-        + requests
-            .iter()
-            .map(|(_, request)| size(request))
-            .sum::<usize>()
-        > limits::INPUT_BYTES
-    {
+    let held: usize = inputs.open.values().map(size).sum::<usize>()
+        + inputs
+            .answered
+            .values()
+            .map(|answered| size(&answered.answer))
+            .sum::<usize>();
+    if held + new.iter().map(|(_, request)| size(request)).sum::<usize>() > limits::INPUT_BYTES {
         return Err(Refusal::InputLimit(format!(
             "the inputs of a call may have {} bytes together",
             limits::INPUT_BYTES
         )));
     }
-    task.inputs.open.extend(requests);
-    task.status = Status::InputRequired;
-    Ok(())
+    task.idle_runs = 0;
+    let change = if new.is_empty() {
+        Change::Quiet
+    } else {
+        task.status = Status::InputRequired;
+        Change::Changed
+    };
+    task.inputs.open.extend(new);
+    task.inputs.used.extend(keys.iter().cloned());
+    task.wait = if task.inputs.have(&keys) {
+        Wait::Nothing
+    } else {
+        Wait::Input(keys)
+    };
+    Ok(change)
 }
 
-fn answer(task: &mut Task, responses: Vec<(String, Value)>) -> Result<Change, Refusal> {
+fn answer(task: &mut Task, responses: Vec<(String, Value)>) -> Change {
     let mut change = Change::Unchanged;
-    for (key, response) in responses {
-        if task.inputs.open.shift_remove(&key).is_some() {
-            task.inputs.answered.insert(key, response);
+    for (key, answer) in responses {
+        if let Some(request) = task.inputs.open.shift_remove(&key) {
+            let request = request_digest(&request);
+            task.inputs
+                .answered
+                .insert(key, Answered { request, answer });
             change = Change::Changed;
         }
     }
-    if change == Change::Changed && task.inputs.open.is_empty() {
-        task.status = Status::Working;
+    if change == Change::Changed {
+        if task.inputs.open.is_empty() {
+            task.status = Status::Working;
+        }
+        if matches!(&task.wait, Wait::Input(keys) if task.inputs.have(keys)) {
+            task.wait = Wait::Nothing;
+        }
     }
-    Ok(change)
+    change
 }

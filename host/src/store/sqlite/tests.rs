@@ -1,8 +1,9 @@
 //! What only a store in a file must hold: restarts, other processes, other files.
 
-use super::suite::{OPTIONS, ask, complete, create, store_seen};
-use super::{SqliteStore, Store};
-use crate::task::example_task;
+use super::super::suite::{OPTIONS, apply, ask, complete, create, store_seen};
+use super::super::{SqliteStore, Store};
+use crate::protocol::{RpcError, raw};
+use crate::task::{TaskId, example_task};
 use std::sync::Arc;
 
 #[tokio::test]
@@ -15,8 +16,8 @@ async fn a_file_keeps_its_tasks_over_a_restart() {
         create(&store, example_task(None)).await,
         create(&store, example_task(None)).await,
     );
-    store.apply(running, ask(&["a"]), 2_000).await.unwrap();
-    store.apply(finished, complete(), 2_000).await.unwrap();
+    apply(&store, running, ask(&["a"]), 2_000).await.unwrap();
+    apply(&store, finished, complete(), 2_000).await.unwrap();
     let before = (
         store_seen(&store, running).await,
         store_seen(&store, finished).await,
@@ -30,7 +31,9 @@ async fn a_file_keeps_its_tasks_over_a_restart() {
         ),
         before
     );
-    assert!(store.job(running).await.unwrap().is_some());
+    apply(&store, running, crate::task::Event::Cancel, 2_000)
+        .await
+        .unwrap();
 }
 
 #[test]
@@ -67,4 +70,45 @@ fn a_file_of_another_kind_or_version_is_refused_with_its_name() {
         error.contains("version 99") && error.contains("--data"),
         "{error}"
     );
+}
+
+/// A file as version 1 wrote it: its running task has nothing to be replayed from.
+#[tokio::test]
+async fn a_file_of_the_first_version_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tasks.sqlite");
+    let old = rusqlite::Connection::open(&path).unwrap();
+    old.execute_batch(super::schema::STEPS[0]).unwrap();
+    old.execute_batch("PRAGMA user_version = 1").unwrap();
+    let id = TaskId::random();
+    let mut head = serde_json::json!(example_task(None));
+    let later = [
+        "max_attempts",
+        "attempt_started_at",
+        "wall_ms",
+        "lease",
+        "idle_runs",
+        "wait",
+    ];
+    for field in later {
+        head.as_object_mut().unwrap().remove(field).unwrap();
+    }
+    head["inputs"] = serde_json::json!({ "open": {}, "answered": { "a": { "roots": [] } } });
+    old.execute(
+        "INSERT INTO tasks (id, is_final, head) VALUES (?1, 0, ?2)",
+        rusqlite::params![id.as_bytes().as_slice(), head.to_string()],
+    )
+    .unwrap();
+    old.execute(
+        "INSERT INTO jobs (id, arguments) VALUES (?1, '{}')",
+        [id.as_bytes().as_slice()],
+    )
+    .unwrap();
+    drop(old);
+    let store = SqliteStore::open(&path, OPTIONS).unwrap();
+    assert_eq!(store.unfinished().await.unwrap().ready, [(id, 0)]);
+    let lost = RpcError::internal("lost").into();
+    let claim = store.claim(id, lost, 2_000).await.unwrap().unwrap();
+    assert!(claim.job.is_none());
+    assert_eq!(raw(&claim.task.inputs.answered).get(), "{}");
 }

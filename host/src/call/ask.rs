@@ -1,0 +1,252 @@
+//! `require-input`: in a task the question stands in the task and the answer comes by
+//! `tasks/update`; before, it goes to the client as the request's answer, and the client calls again
+//! (MCP 2026-07-28, "Multi round-trip requests").
+//!
+//! Invariant: a client is asked after all that led to the question is kept: in the store, or in the
+//! sealed state that the client brings back.
+
+use super::request_state::{Call, SealedCall};
+use super::session::{Phase, Reply, Session};
+use crate::journal::{AskRefused, Digest, Entry};
+use crate::limits::{INPUT_BYTES, INPUTS_PER_CALL};
+use crate::protocol::{ClientFeatures, InputRequest, RpcError};
+use crate::runtime::wit::task::{CallStatus, InputError};
+use crate::runtime::{Halt, features_to_wit};
+use crate::task::{Event, Refusal, ReportError, TaskId, Tasks, Writes, now};
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until};
+
+type Answers = Vec<(String, Value)>;
+
+/// What a question met in the journal.
+enum Met {
+    Answered(Answers),
+    /// It was asked in the task.
+    Asked,
+    Refused(AskRefused),
+}
+
+impl Session {
+    pub(super) async fn ask(
+        &self,
+        requests: Vec<(String, InputRequest)>,
+    ) -> Result<Result<Answers, InputError>, Halt> {
+        if self.is_over() {
+            return Ok(Err(InputError::Final));
+        }
+        let needed: ClientFeatures = requests
+            .iter()
+            .map(|(_, request)| request.features())
+            .collect();
+        let missing = needed - self.options.features;
+        if !missing.is_empty() {
+            return Ok(Err(InputError::MissingFeatures(features_to_wit(missing))));
+        }
+        let mut wire = Answers::with_capacity(requests.len());
+        for (key, request) in requests {
+            match request.to_wire() {
+                Ok(request) => wire.push((key, request)),
+                Err(reason) => {
+                    let reason = format!("request {key:?}: {reason}");
+                    return Ok(Err(InputError::Invalid(reason)));
+                }
+            }
+        }
+        let keys: Vec<String> = wire.iter().map(|(key, _)| key.clone()).collect();
+        let request = Digest::of(&serde_json::to_vec(&wire).unwrap_or_default());
+        let met = self.journal.lock().next(
+            || format!("require-input of {}", keys.join(", ")),
+            |entry| meet(entry, request),
+        )?;
+        match (met, self.as_task()) {
+            (Some(Met::Answered(answers)), _) => Ok(Ok(answers)),
+            (Some(Met::Refused(reason)), _) => Ok(Err(refusal(reason))),
+            (Some(Met::Asked), Some((tasks, id))) => self.answers(tasks, id, &keys).await,
+            (None, Some((tasks, id))) => match self.ask_in_task(id, request, wire, &keys).await? {
+                Ok(()) => self.answers(tasks, id, &keys).await,
+                Err(error) => Ok(Err(error)),
+            },
+            (_, None) => self.ask_before_task(request, wire, needed),
+        }
+    }
+
+    async fn ask_in_task(
+        &self,
+        id: TaskId,
+        request: Digest,
+        requests: Answers,
+        keys: &[String],
+    ) -> Result<Result<(), InputError>, Halt> {
+        let keys = keys.to_vec();
+        let segment = {
+            let mut journal = self.journal.lock();
+            journal.push(Entry::Ask { request, keys })?;
+            journal.unstored()
+        };
+        let fence = self.state.lock().fence;
+        let writes = Writes {
+            segment,
+            ..Writes::default()
+        };
+        let asked = self.report(id, Event::AskInput { fence, requests }, writes);
+        let reason = match asked.await {
+            Ok(()) => {
+                self.journal.lock().stored();
+                return Ok(Ok(()));
+            }
+            Err(ReportError::Refused(Refusal::Final | Refusal::Stale)) => {
+                return Ok(Err(InputError::Final));
+            }
+            Err(ReportError::Refused(Refusal::DuplicateKeys(keys))) => {
+                AskRefused::DuplicateKeys(keys)
+            }
+            Err(ReportError::Refused(Refusal::InputLimit(limit))) => AskRefused::Limit(limit),
+            Err(ReportError::Store(error)) => AskRefused::StoreFailed(error.to_string()),
+        };
+        self.journal.lock().pop();
+        self.refuse(request, reason).map(Err)
+    }
+
+    /// The guest learns why; so does every later run.
+    fn refuse(&self, request: Digest, reason: AskRefused) -> Result<InputError, Halt> {
+        let error = refusal(reason.clone());
+        self.journal
+            .lock()
+            .push(Entry::AskRefused { request, reason })?;
+        Ok(error)
+    }
+
+    /// Waits for the answers to keys; parks if they take long.
+    async fn answers(
+        &self,
+        tasks: &Tasks,
+        id: TaskId,
+        keys: &[String],
+    ) -> Result<Result<Answers, InputError>, Halt> {
+        let park = sleep_until(Instant::now() + self.options.times.park_after);
+        tokio::pin!(park);
+        loop {
+            let task = match tasks.peek(id).await {
+                Ok(task) => task,
+                Err(error) => {
+                    // The question is asked; only the look at it failed. A later run looks again.
+                    tracing::warn!(%error, "a waiting task cannot be read; parking it");
+                    return Err(Halt::Parked);
+                }
+            };
+            let Some(task) = task.filter(|task| !task.status.is_final()) else {
+                return Ok(Err(InputError::Final));
+            };
+            if let Some(answers) = task.inputs.answers(keys) {
+                return Ok(Ok(answers));
+            }
+            tokio::select! {
+                () = self.cancel.cancelled() => return Ok(Err(InputError::Final)),
+                () = tasks.answered(id) => {}
+                () = &mut park => return Err(Halt::Parked),
+            }
+        }
+    }
+
+    fn ask_before_task(
+        &self,
+        request: Digest,
+        requests: Answers,
+        needed: ClientFeatures,
+    ) -> Result<Result<Answers, InputError>, Halt> {
+        let answered = &self.options.answered;
+        let used = requests.iter().enumerate().filter(|(index, (key, _))| {
+            let twice = requests[..*index].iter().any(|(earlier, _)| earlier == key);
+            twice || answered.contains_key(key)
+        });
+        let used: Vec<String> = used.map(|(_, (key, _))| key.clone()).collect();
+        if !used.is_empty() {
+            return self
+                .refuse(request, AskRefused::DuplicateKeys(used))
+                .map(Err);
+        }
+        if answered.len() + requests.len() > INPUTS_PER_CALL {
+            let limit = format!("a call may ask {INPUTS_PER_CALL} inputs over its life");
+            return self.refuse(request, AskRefused::Limit(limit)).map(Err);
+        }
+        let held = answered.values().map(|answered| &answered.answer);
+        let size: usize = held
+            .chain(requests.iter().map(|(_, request)| request))
+            .map(|value| value.to_string().len())
+            .sum();
+        if size > INPUT_BYTES {
+            let limit = format!("the inputs of a call may have {INPUT_BYTES} bytes together");
+            return self.refuse(request, AskRefused::Limit(limit)).map(Err);
+        }
+        // The guest saw what the client declared first; this request may declare less.
+        let missing = needed - self.options.client;
+        let reply = if missing.is_empty() {
+            self.question(request, requests)
+        } else {
+            Reply::Outcome(Err(RpcError::missing(missing)))
+        };
+        let mut state = self.state.lock();
+        state.phase = Phase::Over(CallStatus::InputRequired);
+        if let Some(sender) = state.reply.take() {
+            // Nobody listens any more if the client closed its stream.
+            let _ = sender.send(reply);
+        }
+        Err(Halt::Asked)
+    }
+
+    fn question(&self, request: Digest, requests: Answers) -> Reply {
+        let options = &self.options;
+        let journal = self.journal.lock();
+        let records = journal.records().iter();
+        let sealed = SealedCall {
+            expires_at: now().saturating_add_unsigned(options.times.answer_ms),
+            features: options.features,
+            setup: options.setup,
+            entries: journal.encoded(),
+            records: records
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
+            answered: options.answered.clone().into(),
+            request,
+            open: requests.into(),
+            given: Vec::new(),
+        };
+        let call = Call {
+            owner: &options.owner,
+            tool: &options.tool,
+            arguments: &options.arguments,
+        };
+        match sealed.question(&options.sealer, &call) {
+            Ok(question) => Reply::Asked(Box::new(question)),
+            Err(error) => Reply::Outcome(Err(error.into())),
+        }
+    }
+}
+
+fn meet(entry: &Entry, request: Digest) -> Option<Met> {
+    match entry {
+        Entry::Input {
+            request: asked,
+            answers,
+        } if *asked == request => {
+            let answers = answers
+                .iter()
+                .map(|(key, text)| Some((key.clone(), serde_json::from_str(text).ok()?)));
+            Some(Met::Answered(answers.collect::<Option<_>>()?))
+        }
+        Entry::Ask { request: asked, .. } if *asked == request => Some(Met::Asked),
+        Entry::AskRefused {
+            request: asked,
+            reason,
+        } if *asked == request => Some(Met::Refused(reason.clone())),
+        _ => None,
+    }
+}
+
+fn refusal(reason: AskRefused) -> InputError {
+    match reason {
+        AskRefused::DuplicateKeys(keys) => InputError::DuplicateKeys(keys),
+        AskRefused::Limit(limit) => InputError::Invalid(limit),
+        AskRefused::StoreFailed(reason) => InputError::StoreFailed(reason),
+    }
+}

@@ -1,0 +1,335 @@
+//! What a client keeps for a call that asks before it is a task: `requestState` (MCP 2026-07-28,
+//! "Multi round-trip requests").
+//!
+//! Invariants: only a server with the same key can read it or make one; it is good for the same
+//! caller, tool, version of the tool and arguments only, and for a time; whatever does not verify is
+//! refused, and the refusal does not say what is wrong with it.
+
+use crate::catalog::Tool;
+use crate::journal::{Digest, Entry, Fault, Journal, JournalOptions, Time};
+use crate::limits::REQUEST_STATE_BYTES;
+use crate::protocol::{ClientFeatures, RpcError, check_answer};
+use crate::task::{Answered, Millis, Principal, Setup, request_digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use indexmap::IndexMap;
+use rand::Rng as _;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::fs::OpenOptions;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+const KEY_BYTES: usize = 32;
+const NONCE_BYTES: usize = 24;
+/// Names the form of what is sealed; another form gets another name.
+const FORM: &str = "cofferdam request state 1";
+
+/// Why a request state was not taken, or not made.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// It does not verify.
+    #[error(
+        "Invalid params: \"requestState\" is not one that this server gave to this caller for this \
+         call; call again without it"
+    )]
+    Unverified,
+    /// It is too old.
+    #[error("Invalid params: \"requestState\" has expired; call again without it")]
+    Expired,
+    /// An answer does not fit its request.
+    #[error("inputResponses[{0:?}]: {1}")]
+    BadAnswer(String, String),
+    /// The call has too much behind it to be handed to the client.
+    #[error(
+        "The call asks its client before it is a task, and has {0} bytes of answers and recorded \
+         values by then; the limit is {REQUEST_STATE_BYTES} (requestState)"
+    )]
+    TooLarge(usize),
+}
+
+impl From<StateError> for RpcError {
+    fn from(error: StateError) -> Self {
+        match error {
+            StateError::TooLarge(_) => Self::internal(error.to_string()),
+            other => Self::invalid_params(other.to_string()),
+        }
+    }
+}
+
+/// Seals and opens.
+pub struct Sealer(XChaCha20Poly1305);
+
+impl Sealer {
+    /// With a key.
+    #[must_use]
+    pub fn new(key: [u8; KEY_BYTES]) -> Self {
+        Self(XChaCha20Poly1305::new(&key.into()))
+    }
+
+    /// With the key in a file. A new file gets a new key, readable by its owner only. Servers that
+    /// share the file take each other's states.
+    ///
+    /// # Errors
+    /// The file cannot be read or made, or is no key.
+    pub fn from_file(path: &Path) -> io::Result<Self> {
+        let mut key = [0; KEY_BYTES];
+        let new = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path);
+        match new {
+            Ok(mut file) => {
+                rand::rng().fill_bytes(&mut key);
+                file.write_all(&key)?;
+                file.sync_all()?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let mut bytes = Vec::new();
+                let file = std::fs::File::open(path)?;
+                file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+                key = bytes.try_into().map_err(|_| {
+                    io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        format!(
+                            "it is no key: a key has {KEY_BYTES} bytes; remove it for a new one"
+                        ),
+                    )
+                })?;
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(Self::new(key))
+    }
+
+    fn seal(&self, call: &[u8], plain: &[u8]) -> Option<String> {
+        let mut sealed = vec![0; NONCE_BYTES];
+        rand::rng().fill_bytes(&mut sealed);
+        let nonce = XNonce::try_from(&sealed[..]).ok()?;
+        let payload = Payload {
+            msg: plain,
+            aad: call,
+        };
+        sealed.extend(self.0.encrypt(&nonce, payload).ok()?);
+        Some(URL_SAFE_NO_PAD.encode(sealed))
+    }
+
+    fn open(&self, call: &[u8], sealed: &str) -> Option<Vec<u8>> {
+        let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
+        let (nonce, msg) = bytes.split_at_checked(NONCE_BYTES)?;
+        let nonce = XNonce::try_from(nonce).ok()?;
+        self.0.decrypt(&nonce, Payload { msg, aad: call }).ok()
+    }
+}
+
+/// Which call a state belongs to.
+pub struct Call<'a> {
+    /// Who calls.
+    pub owner: &'a Principal,
+    /// What is called.
+    pub tool: &'a Tool,
+    /// With which arguments.
+    pub arguments: &'a RawValue,
+}
+
+impl Call<'_> {
+    fn bytes(&self) -> Vec<u8> {
+        // A client may write the same arguments with other spaces.
+        let arguments: Value = serde_json::from_str(self.arguments.get()).unwrap_or_default();
+        let parts = [
+            FORM,
+            "tools/call",
+            &self.owner.tenant,
+            &self.owner.subject,
+            &self.tool.name,
+            &self.tool.component.digest,
+            &arguments.to_string(),
+        ];
+        serde_json::to_vec(&parts).unwrap_or_default()
+    }
+}
+
+/// What the client is answered with.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    result_type: &'static str,
+    input_requests: Map<String, Value>,
+    request_state: String,
+}
+
+/// Keys, and JSON text.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Texts(Vec<(String, String)>);
+
+impl From<Vec<(String, Value)>> for Texts {
+    fn from(values: Vec<(String, Value)>) -> Self {
+        let texts = values
+            .into_iter()
+            .map(|(key, value)| (key, value.to_string()));
+        Self(texts.collect())
+    }
+}
+
+/// Keys, digests of the requests, and answers as JSON text.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct AnsweredTexts(Vec<(String, Digest, String)>);
+
+impl From<IndexMap<String, Answered>> for AnsweredTexts {
+    fn from(answered: IndexMap<String, Answered>) -> Self {
+        let texts = answered
+            .into_iter()
+            .map(|(key, it)| (key, it.request, it.answer.to_string()));
+        Self(texts.collect())
+    }
+}
+
+/// A call that waits for its client.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SealedCall {
+    /// When it is too old.
+    pub expires_at: Millis,
+    /// What the guest was told that the client declared.
+    pub features: ClientFeatures,
+    /// What the call started with.
+    pub setup: Setup,
+    /// The journal up to the question.
+    pub entries: Vec<u8>,
+    /// Recorded values.
+    pub records: Vec<(String, Vec<u8>)>,
+    /// Earlier questions and their answers.
+    pub answered: AnsweredTexts,
+    /// The question's digest.
+    pub request: Digest,
+    /// The question.
+    pub open: Texts,
+    /// Answers to parts of it.
+    pub given: Vec<(String, String)>,
+}
+
+/// A call that has its answers.
+pub struct Resumed {
+    /// What the guest was told that the client declared.
+    pub features: ClientFeatures,
+    /// What the call started with.
+    pub setup: Setup,
+    /// The journal, up to the answers.
+    pub journal: Journal,
+    /// Questions and their answers.
+    pub answered: IndexMap<String, Answered>,
+}
+
+impl SealedCall {
+    /// What the client is asked: whatever is not answered yet.
+    ///
+    /// # Errors
+    /// [`StateError::TooLarge`].
+    pub fn question(&self, sealer: &Sealer, call: &Call<'_>) -> Result<Question, StateError> {
+        let plain = postcard::to_allocvec(self).unwrap_or_default();
+        if plain.len() > REQUEST_STATE_BYTES {
+            return Err(StateError::TooLarge(plain.len()));
+        }
+        let request_state = sealer
+            .seal(&call.bytes(), &plain)
+            .ok_or(StateError::TooLarge(plain.len()))?;
+        let given = |key: &String| self.given.iter().any(|(given, _)| given == key);
+        let open = self.open.0.iter().filter(|(key, _)| !given(key));
+        Ok(Question {
+            result_type: "input_required",
+            input_requests: open
+                .map(|(key, text)| (key.clone(), serde_json::from_str(text).unwrap_or_default()))
+                .collect(),
+            request_state,
+        })
+    }
+
+    /// Opens what a client brought back.
+    ///
+    /// # Errors
+    /// [`StateError::Unverified`], [`StateError::Expired`].
+    pub fn open(
+        sealer: &Sealer,
+        call: &Call<'_>,
+        state: &str,
+        now: Millis,
+    ) -> Result<Self, StateError> {
+        let plain = sealer
+            .open(&call.bytes(), state)
+            .ok_or(StateError::Unverified)?;
+        let sealed: Self = postcard::from_bytes(&plain).map_err(|_| StateError::Unverified)?;
+        if now >= sealed.expires_at {
+            return Err(StateError::Expired);
+        }
+        Ok(sealed)
+    }
+
+    /// Takes the client's answers. Keys that are not open are passed over. True: there are all.
+    ///
+    /// # Errors
+    /// [`StateError::BadAnswer`]; nothing was taken.
+    pub fn answer(&mut self, responses: &Map<String, Value>) -> Result<bool, StateError> {
+        let mut given = Vec::new();
+        for (key, request) in &self.open.0 {
+            if self.given.iter().any(|(given, _)| given == key) {
+                continue;
+            }
+            if let Some(response) = responses.get(key) {
+                let request: Value = serde_json::from_str(request).unwrap_or_default();
+                check_answer(&request, response)
+                    .map_err(|error| StateError::BadAnswer(key.clone(), error.to_string()))?;
+                given.push((key.clone(), response.to_string()));
+            }
+        }
+        self.given.extend(given);
+        Ok(self.given.len() == self.open.0.len())
+    }
+
+    /// The call, ready to run again.
+    ///
+    /// # Errors
+    /// A journal that cannot be read.
+    pub fn resume(self, time: Time) -> Result<Resumed, Fault> {
+        let mut answered: IndexMap<String, Answered> = IndexMap::new();
+        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+        for (key, request, answer) in self.answered.0 {
+            let answer = value(&answer);
+            answered.insert(key, Answered { request, answer });
+        }
+        // In the order of the question, whatever order the answers came in.
+        let mut answers = Vec::new();
+        for (key, request) in self.open.0 {
+            let given = self.given.iter().find(|(given, _)| *given == key);
+            let Some((_, text)) = given else { continue };
+            let request = request_digest(&value(&request));
+            let answer = value(text);
+            answered.insert(key.clone(), Answered { request, answer });
+            answers.push((key, text.clone()));
+        }
+        let options = JournalOptions {
+            seed: self.setup.seed,
+            attempt: 1,
+            started: self.setup.started,
+            time,
+            limit: self.setup.limits.journal_bytes,
+            kill_after: None,
+        };
+        let entry = Entry::Input {
+            request: self.request,
+            answers,
+        };
+        let mut entries = self.entries;
+        entries.extend(entry.encode());
+        let records = self.records.into_iter().collect();
+        Ok(Resumed {
+            features: self.features,
+            setup: self.setup,
+            journal: Journal::unstored_replay(options, &entries, records)?,
+            answered,
+        })
+    }
+}

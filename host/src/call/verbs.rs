@@ -1,0 +1,343 @@
+//! What the guest's verbs do to its call.
+
+use super::progress::{Told, message};
+use super::session::{Phase, Session};
+use crate::journal::{Digest, Entry, RecordRefused};
+use crate::limits::RECORDS_BYTES;
+use crate::protocol::{Answer, InputRequest, Level, RpcError, notification};
+use crate::runtime::wit::task::{
+    CallStatus, FinalError, InputError, RecordError, StartError, StartOptions, Started,
+};
+use crate::runtime::{Halt, Verbs, Waiting};
+use crate::task::{Event, Millis, ReportError, Status, TaskId, Writes, now};
+use async_trait::async_trait;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::time::{Duration, Instant};
+
+impl Session {
+    /// Ends a call whose handler runs on: it has the grace of a cancelled one to clean up.
+    async fn finish_early(
+        &self,
+        outcome: Result<Box<RawValue>, RpcError>,
+    ) -> Result<Result<(), FinalError>, Halt> {
+        if self.is_over() {
+            return Ok(Err(FinalError::Final));
+        }
+        self.journal.lock().end()?;
+        let finished = self.finish(outcome, false).await;
+        self.cancel.cancel();
+        Ok(finished)
+    }
+
+    /// How a task ended.
+    async fn end_status(&self) -> CallStatus {
+        let Some((tasks, id)) = self.as_task() else {
+            return CallStatus::Cancelled;
+        };
+        match tasks.peek(id).await.ok().flatten().map(|task| task.status) {
+            Some(Status::Completed) => CallStatus::Completed,
+            Some(Status::Cancelled) => CallStatus::Cancelled,
+            _ => CallStatus::Failed,
+        }
+    }
+
+    /// Stores the status message that was held back.
+    async fn flush_progress(&self, id: TaskId) {
+        let kept = {
+            let mut state = self.state.lock();
+            state.progress.flushed(Instant::now());
+            state.kept_message.take()
+        };
+        if let Some(message) = kept {
+            // A task that is final by now keeps the message it ended with.
+            let _ = self.report_progress(id, message).await;
+        }
+    }
+
+    async fn report_progress(&self, id: TaskId, message: String) -> Result<(), FinalError> {
+        let fence = self.state.lock().fence;
+        let event = Event::Progress { fence, message };
+        match self.report(id, event, Writes::default()).await {
+            Ok(()) => Ok(()),
+            Err(ReportError::Refused(_)) => Err(FinalError::Final),
+            Err(ReportError::Store(error)) => {
+                tracing::warn!(%error, "progress was not stored");
+                Ok(())
+            }
+        }
+    }
+
+    /// Keeps when a sleep ends, so that the instance can go.
+    async fn park_until(&self, id: TaskId, until: Millis) -> Result<(), ReportError> {
+        let fence = self.state.lock().fence;
+        let segment = self.journal.lock().unstored();
+        let writes = Writes {
+            segment,
+            ..Writes::default()
+        };
+        self.report(id, Event::Sleep { fence, until }, writes)
+            .await?;
+        self.journal.lock().stored();
+        Ok(())
+    }
+
+    async fn keep(&self, key: String, value: Vec<u8>) -> Result<Result<(), RecordError>, Halt> {
+        let digest = Digest::of(&value);
+        let take = |entry: &Entry| match entry {
+            Entry::Record {
+                key: kept, value, ..
+            } if *kept == key && *value == digest => Some(Ok(())),
+            Entry::RecordRefused {
+                key: kept,
+                value,
+                reason,
+            } if *kept == key && *value == digest => Some(Err(reason.clone())),
+            _ => None,
+        };
+        let plan = {
+            let mut journal = self.journal.lock();
+            if let Some(kept) = journal.next(|| format!("record of {key:?}"), take)? {
+                return Ok(kept.map_err(refusal));
+            }
+            let others = journal.records().iter().filter(|(other, _)| **other != key);
+            let sum: usize = others.map(|(key, value)| key.len() + value.len()).sum();
+            if sum + key.len() + value.len() > RECORDS_BYTES {
+                let reason = RecordRefused::TooLarge(format!(
+                    "the recorded values of a call may have {RECORDS_BYTES} bytes together"
+                ));
+                journal.push(Entry::RecordRefused {
+                    key,
+                    value: digest,
+                    reason: reason.clone(),
+                })?;
+                return Ok(Err(refusal(reason)));
+            }
+            journal.plan_record(&key, &value)?
+        };
+        let Some(id) = self.task() else {
+            self.journal.lock().record(plan, key, value, false);
+            return Ok(Ok(()));
+        };
+        let fence = self.state.lock().fence;
+        let writes = Writes {
+            segment: Some(plan.segment.clone()),
+            records: vec![(key.clone(), value.clone())],
+        };
+        match self.report(id, Event::Keep { fence }, writes).await {
+            Ok(()) => {
+                self.journal.lock().record(plan, key, value, true);
+                Ok(Ok(()))
+            }
+            Err(ReportError::Refused(_)) => Ok(Err(RecordError::Final)),
+            Err(ReportError::Store(error)) => {
+                let reason = RecordRefused::StoreFailed(error.to_string());
+                self.journal.lock().push(Entry::RecordRefused {
+                    key,
+                    value: digest,
+                    reason: reason.clone(),
+                })?;
+                Ok(Err(refusal(reason)))
+            }
+        }
+    }
+}
+
+fn refusal(reason: RecordRefused) -> RecordError {
+    match reason {
+        RecordRefused::TooLarge(limit) => RecordError::TooLarge(limit),
+        RecordRefused::StoreFailed(reason) => RecordError::StoreFailed(reason),
+    }
+}
+
+#[async_trait]
+impl Verbs for Session {
+    async fn start_task(&self, options: StartOptions) -> Result<Result<Started, StartError>, Halt> {
+        self.start(options).await
+    }
+
+    async fn progress(
+        &self,
+        progress: f64,
+        total: Option<f64>,
+        text: Option<String>,
+    ) -> Result<(), FinalError> {
+        if self.is_over() {
+            return Err(FinalError::Final);
+        }
+        if self.journal.lock().is_replaying() {
+            self.state.lock().progress.replayed(progress);
+            return Ok(());
+        }
+        let Some(id) = self.task() else {
+            let Some(token) = &self.options.progress_token else {
+                return Ok(());
+            };
+            if self.state.lock().progress.inline(progress, Instant::now()) == Told::Now {
+                let mut params =
+                    serde_json::json!({ "progressToken": token, "progress": progress });
+                let total = total.filter(|total| total.is_finite());
+                if let Some(total) = total {
+                    params["total"] = total.into();
+                }
+                if let Some(text) = text {
+                    params["message"] = text.into();
+                }
+                self.options
+                    .events
+                    .offer(notification("notifications/progress", params));
+            }
+            return Ok(());
+        };
+        let text = message(progress, total, text);
+        let told = {
+            let mut state = self.state.lock();
+            let told = state.progress.task(progress, Instant::now());
+            if matches!(told, Told::At(_) | Told::Later) {
+                state.kept_message = Some(text.clone());
+            }
+            told
+        };
+        match told {
+            Told::Now => return self.report_progress(id, text).await,
+            Told::Never | Told::Later => {}
+            Told::At(time) => {
+                if let Some(session) = self.this.upgrade() {
+                    tokio::spawn(async move {
+                        tokio::time::sleep_until(time.into()).await;
+                        session.flush_progress(id).await;
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn status(&self) -> CallStatus {
+        let (phase, visible) = {
+            let mut state = self.state.lock();
+            state.asked_status += 1;
+            let detached = state
+                .detached_after
+                .is_some_and(|asked| state.asked_status > asked);
+            (state.phase, state.told || detached)
+        };
+        match phase {
+            Phase::Over(status) => return status,
+            Phase::Task(_) if !self.cancel.is_cancelled() => {}
+            Phase::Inline | Phase::Starting if self.cancel.is_cancelled() => {
+                return CallStatus::Cancelled;
+            }
+            Phase::Inline | Phase::Starting => return CallStatus::Inline,
+            Phase::Task(_) => return self.end_status().await,
+        }
+        // A run that goes the way of an earlier one must not see that it is a task before that one
+        // did.
+        if visible {
+            CallStatus::Working
+        } else {
+            CallStatus::Inline
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    async fn complete(&self, answer: Answer) -> Result<Result<(), FinalError>, Halt> {
+        let limit = self.options.setup.limits.result_bytes;
+        self.finish_early(self.options.tool.seal(answer, limit))
+            .await
+    }
+
+    async fn fail(&self, error: RpcError) -> Result<Result<(), FinalError>, Halt> {
+        self.finish_early(Err(error)).await
+    }
+
+    async fn wait(&self, waiting: Waiting) -> Result<Result<(), FinalError>, Halt> {
+        if self.is_over() {
+            return Ok(Err(FinalError::Final));
+        }
+        let request = Digest::of(format!("{waiting:?}").as_bytes());
+        let take = |entry: &Entry| match entry {
+            Entry::Sleep {
+                request: asked,
+                until,
+            } if *asked == request => Some(*until),
+            _ => None,
+        };
+        let (time, until, left) = {
+            let mut journal = self.journal.lock();
+            let time = journal.options().time;
+            match journal.next(|| "a sleep".to_owned(), take)? {
+                Some(until) => (time, until, time.until(until)),
+                None => {
+                    let now = journal.now();
+                    let until = match waiting {
+                        Waiting::For(millis) => now.saturating_add(millis.saturating_mul(1_000)),
+                        Waiting::Until(time) => time,
+                    };
+                    journal.push(Entry::Sleep { request, until })?;
+                    (
+                        time,
+                        until,
+                        Duration::from_micros(until.saturating_sub(now)),
+                    )
+                }
+            }
+        };
+        if left > self.options.times.park_after
+            && let Some(id) = self.task()
+        {
+            let left = Millis::try_from(time.until(until).as_millis()).unwrap_or(Millis::MAX);
+            match self.park_until(id, now().saturating_add(left)).await {
+                Ok(()) => return Err(Halt::Parked),
+                Err(ReportError::Refused(_)) => return Ok(Err(FinalError::Final)),
+                Err(ReportError::Store(error)) => {
+                    tracing::warn!(%error, "a task could not be parked; it keeps its instance");
+                }
+            }
+        }
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Ok(Err(FinalError::Final)),
+            () = tokio::time::sleep(time.until(until)) => Ok(Ok(())),
+        }
+    }
+
+    async fn require_input(
+        &self,
+        requests: Vec<(String, InputRequest)>,
+    ) -> Result<Result<Vec<(String, Value)>, InputError>, Halt> {
+        self.ask(requests).await
+    }
+
+    async fn record(&self, key: String, value: Vec<u8>) -> Result<Result<(), RecordError>, Halt> {
+        if self.is_over() {
+            return Ok(Err(RecordError::Final));
+        }
+        self.keep(key, value).await
+    }
+
+    async fn recall(&self, key: String) -> Option<Vec<u8>> {
+        self.journal.lock().recall(&key)
+    }
+
+    fn log(&self, level: Level, text: &str, fields: Option<&str>) {
+        let wanted = self.options.log_level.is_some_and(|least| level >= least);
+        if !wanted || self.task().is_some() || self.journal.lock().is_replaying() {
+            return;
+        }
+        let fields = fields.and_then(|fields| serde_json::from_str::<Value>(fields).ok());
+        let data = match fields {
+            Some(fields) => serde_json::json!({ "message": text, "fields": fields }),
+            None => Value::String(text.to_owned()),
+        };
+        let params = serde_json::json!({
+            "level": level, "logger": &*self.options.tool.name, "data": data,
+        });
+        self.options
+            .events
+            .offer(notification("notifications/message", params));
+    }
+}

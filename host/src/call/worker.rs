@@ -1,0 +1,167 @@
+//! Runs of tasks that no request waits for: what was parked, what is to be tried again, what an
+//! earlier server left.
+//!
+//! Invariants: a task runs once at a time, under a lease of its own; it runs with the version of the
+//! component, the arguments, the limits and the journal that it started with; waiting costs an entry
+//! in a queue of times, or nothing.
+
+use super::drive::Driver;
+use super::events::Events;
+use super::request_state::Sealer;
+use super::session::{CallTimes, Session, SessionOptions, journal_of};
+use crate::catalog::Versions;
+use crate::journal::Time;
+use crate::protocol::RpcError;
+use crate::task::{Claim, Event, Millis, TaskId, Tasks, Wake, Writes, now};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+/// What runs tasks.
+pub struct Worker {
+    /// The tasks.
+    pub tasks: Arc<Tasks>,
+    /// Components by their digests.
+    pub versions: Arc<Versions>,
+    /// What lets them run.
+    pub driver: Driver,
+    /// Times of calls.
+    pub times: CallTimes,
+    /// Where their clocks come from.
+    pub time: Time,
+    /// For sessions, which have one.
+    pub sealer: Arc<Sealer>,
+    /// Runs at once.
+    pub slots: usize,
+}
+
+/// Longest sleep between two looks at the clock, which may be set.
+const LOOK: Duration = Duration::from_secs(60);
+
+impl Worker {
+    /// Runs what is queued, each when its time has come, until the server stops.
+    pub async fn run(self, mut queue: mpsc::UnboundedReceiver<Wake>) {
+        let slots = Arc::new(Semaphore::new(self.slots));
+        let worker = Arc::new(self);
+        let mut later: BinaryHeap<Reverse<Wake>> = BinaryHeap::new();
+        let mut ready: VecDeque<TaskId> = VecDeque::new();
+        loop {
+            let time = now();
+            while let Some(Reverse((_, id))) = later.pop_if_due(time) {
+                ready.push_back(id);
+            }
+            let next = later.peek().map_or(LOOK, |Reverse((at, _))| {
+                let left = u64::try_from(at.saturating_sub(time)).unwrap_or(0);
+                Duration::from_millis(left).min(LOOK)
+            });
+            tokio::select! {
+                biased;
+                () = worker.driver.stopping.cancelled() => return,
+                wake = queue.recv() => match wake {
+                    Some(wake) => later.push(Reverse(wake)),
+                    None => return,
+                },
+                slot = Arc::clone(&slots).acquire_owned(), if !ready.is_empty() => {
+                    if let (Ok(slot), Some(id)) = (slot, ready.pop_front()) {
+                        let one = Arc::clone(&worker);
+                        worker.driver.tracker.spawn(async move {
+                            one.run_one(id).await;
+                            drop(slot);
+                        });
+                    }
+                }
+                () = tokio::time::sleep(next) => {}
+            }
+        }
+    }
+
+    async fn run_one(&self, id: TaskId) {
+        let cancel = CancellationToken::new();
+        let claim = match self.tasks.claim(id, cancel.clone()).await {
+            Ok(Some(claim)) => claim,
+            Ok(None) => return,
+            Err(error) => {
+                tracing::warn!(%error, "a task could not be taken; trying again soon");
+                return;
+            }
+        };
+        let fence = claim.task.fence();
+        match self.session(id, claim, cancel).await {
+            Ok(session) => self.driver.run_task(session).await,
+            Err(error) => {
+                tracing::warn!("a task cannot go on: {}", error.message);
+                let fail = Event::Fail {
+                    fence,
+                    failure: error.into(),
+                    retry: false,
+                };
+                if let Err(error) = self.tasks.report(id, fail, Writes::default()).await {
+                    tracing::error!(%error, "a task's failure could not be stored");
+                }
+                self.tasks.run_over(id).await;
+            }
+        }
+    }
+
+    async fn session(
+        &self,
+        id: TaskId,
+        mut claim: Claim,
+        cancel: CancellationToken,
+    ) -> Result<Arc<Session>, RpcError> {
+        let job = claim.job.take().ok_or_else(|| {
+            RpcError::internal(
+                "The task was started by an earlier version of the server, which kept nothing to \
+                 run it again from",
+            )
+        })?;
+        let memory = job.setup.limits.memory_bytes;
+        if memory > self.driver.runtime.memory_bytes() {
+            return Err(RpcError::internal(format!(
+                "The task was started with {memory} bytes of memory, and the server has only {} \
+                 for an instance now (limit sandbox.memory-bytes)",
+                self.driver.runtime.memory_bytes()
+            )));
+        }
+        let task = &claim.task;
+        let tool = self
+            .versions
+            .tool(&task.digest, &task.tool)
+            .await
+            .map_err(|error| RpcError::internal(error.to_string()))?;
+        let journal = journal_of(&mut claim, &job, self.time)
+            .map_err(|fault| RpcError::internal(fault.to_string()))?;
+        let task = &claim.task;
+        let options = SessionOptions {
+            tool,
+            tasks: Some(Arc::clone(&self.tasks)),
+            owner: task.owner.clone(),
+            features: task.features,
+            client: task.features,
+            arguments: job.arguments,
+            setup: job.setup,
+            events: Arc::new(Events::new(false)),
+            progress_token: None,
+            log_level: None,
+            sealer: Arc::clone(&self.sealer),
+            answered: Default::default(),
+            times: self.times,
+        };
+        Ok(Session::of_task(options, journal, id, task, cancel))
+    }
+}
+
+trait PopIfDue {
+    fn pop_if_due(&mut self, time: Millis) -> Option<Reverse<Wake>>;
+}
+
+impl PopIfDue for BinaryHeap<Reverse<Wake>> {
+    fn pop_if_due(&mut self, time: Millis) -> Option<Reverse<Wake>> {
+        self.peek()
+            .is_some_and(|Reverse((at, _))| *at <= time)
+            .then(|| self.pop())?
+    }
+}

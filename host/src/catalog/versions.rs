@@ -1,0 +1,83 @@
+//! Tools by the digest of their component: tasks finish on the version they started with.
+
+use super::load::tools_of;
+use super::{Archive, ArchiveError, Catalog, Tool};
+use crate::runtime::Runtime;
+use crate::settings::Settings;
+use arc_swap::ArcSwap;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+/// Why a version of a tool cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum VersionError {
+    /// Its component is not kept, or was changed.
+    #[error("The component that the task started with cannot be had: {0}")]
+    Archive(#[from] ArchiveError),
+    /// Its component does not serve any more.
+    #[error("The component that the task started with ({0}) does not serve any more: {1}")]
+    Refused(String, String),
+    /// The component offers no such tool.
+    #[error("The component that the task started with ({0}) offers no tool of that name any more")]
+    NoTool(String),
+}
+
+/// The tools that are served now, and those of components that were.
+pub struct Versions {
+    catalog: Arc<ArcSwap<Catalog>>,
+    archive: Archive,
+    runtime: Arc<Runtime>,
+    settings: Settings,
+    /// Components that are not served any more, by digest.
+    old: Mutex<HashMap<String, Vec<Arc<Tool>>>>,
+}
+
+impl Versions {
+    /// Those of a catalog and an archive.
+    #[must_use]
+    pub fn new(
+        catalog: Arc<ArcSwap<Catalog>>,
+        archive: Archive,
+        runtime: Arc<Runtime>,
+        settings: Settings,
+    ) -> Self {
+        Self {
+            catalog,
+            archive,
+            runtime,
+            settings,
+            old: Mutex::default(),
+        }
+    }
+
+    /// A tool of the component with this digest. Compiles the component if it is not served now.
+    ///
+    /// # Errors
+    /// [`VersionError`].
+    pub async fn tool(&self, digest: &str, name: &str) -> Result<Arc<Tool>, VersionError> {
+        let served = self.catalog.load().tool(name).cloned();
+        if let Some(tool) = served.filter(|tool| tool.component.digest == digest) {
+            return Ok(tool);
+        }
+        let missing = || VersionError::NoTool(digest.to_owned());
+        // Whoever comes while it compiles waits for it.
+        let mut old = self.old.lock().await;
+        if let Some(tools) = old.get(digest) {
+            return tools
+                .iter()
+                .find(|tool| &*tool.name == name)
+                .cloned()
+                .ok_or_else(missing);
+        }
+        let bytes = self.archive.read(digest)?;
+        let path = PathBuf::from(format!("{digest}.wasm"));
+        let tools = tools_of(&bytes, &path, &self.runtime, &self.settings)
+            .await
+            .map_err(|reason| VersionError::Refused(digest.to_owned(), reason))?;
+        let tool = tools.iter().find(|tool| &*tool.name == name).cloned();
+        old.insert(digest.to_owned(), tools);
+        tool.ok_or_else(missing)
+    }
+}

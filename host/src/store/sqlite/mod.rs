@@ -1,0 +1,245 @@
+//! Tasks in one SQLite file: the embedded default.
+//!
+//! Invariants: one thread writes, and what it answers is on disk (WAL, `synchronous = FULL`). It
+//! takes whatever operations wait into one transaction, so that many callers share one disk
+//! flush, and one caller never waits for others. Readers have connections of their own.
+
+mod rows;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use super::{Applied, Store, StoreError, StoreOptions, Swept, Unfinished, lock_file};
+use crate::task::{Claim, Event, Failure, Job, Millis, Outcome, Task, TaskId, Writes};
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension as _};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use tokio::sync::oneshot;
+use writer::{Operation, Reply, Writer};
+
+/// The store `sqlite`.
+pub struct SqliteStore {
+    writer: Option<mpsc::Sender<Operation>>,
+    thread: Option<thread::JoinHandle<()>>,
+    path: PathBuf,
+    /// Held until the writer is gone.
+    _lock: File,
+    readers: Mutex<Vec<Connection>>,
+}
+
+impl SqliteStore {
+    /// Opens or creates the file, and starts its writer.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`]: the file cannot be opened, is no database, or is from a later version.
+    pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
+        let failed = |error: rusqlite::Error| {
+            StoreError::Open(format!(
+                "cannot open the task store {}: {error}",
+                path.display()
+            ))
+        };
+        // Arguments and results are nobody else's business; SQLite gives its other files the same
+        // mode.
+        let private = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(path);
+        private.map_err(|error| {
+            StoreError::Open(format!(
+                "cannot open the task store {}: {error}",
+                path.display()
+            ))
+        })?;
+        let mut lock = path.to_owned().into_os_string();
+        lock.push(".lock");
+        let lock = lock_file(Path::new(&lock)).map_err(|error| {
+            StoreError::Open(format!(
+                "cannot open the task store {}: {error}",
+                path.display()
+            ))
+        })?;
+        let connection = Connection::open(path).map_err(failed)?;
+        connection
+            .execute_batch(
+                "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+                 PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 2000;",
+            )
+            .map_err(failed)?;
+        connection.set_prepared_statement_cache_capacity(32);
+        if let Some(version) = schema::migrate(&connection).map_err(failed)? {
+            return Err(StoreError::Open(format!(
+                "the task store {} has version {version}, this program knows {}: use a newer \
+                 cofferdam, or another --data directory",
+                path.display(),
+                schema::VERSION
+            )));
+        }
+        let count: i64 = connection
+            .query_row("SELECT count(*) FROM tasks", [], |row| row.get(0))
+            .map_err(failed)?;
+
+        let (sender, receiver) = mpsc::channel();
+        let count = usize::try_from(count).unwrap_or(0);
+        let mut writer = Writer::new(connection, options, count);
+        let thread = thread::Builder::new()
+            .name("task-store".to_owned())
+            .spawn(move || writer.run(&receiver))
+            .map_err(|error| StoreError::Open(format!("cannot start a thread: {error}")))?;
+        Ok(Self {
+            writer: Some(sender),
+            thread: Some(thread),
+            path: path.to_owned(),
+            _lock: lock,
+            readers: Mutex::default(),
+        })
+    }
+
+    async fn write<T>(
+        &self,
+        operation: impl FnOnce(Reply<T>) -> Operation,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let gone = || StoreError::Unavailable("its writer stopped".to_owned());
+        let writer = self.writer.as_ref().ok_or_else(gone)?;
+        writer.send(operation(reply)).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Reads on the calling thread: a row comes from the page cache in microseconds, sooner than
+    /// another thread could be woken.
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let pooled = self.readers.lock().pop();
+        let connection = match pooled {
+            Some(connection) => connection,
+            None => Connection::open(&self.path)
+                .and_then(|connection| {
+                    connection.execute_batch("PRAGMA query_only = ON;")?;
+                    Ok(connection)
+                })
+                .map_err(unavailable)?,
+        };
+        let result = read(&connection).map_err(unavailable);
+        self.readers.lock().push(connection);
+        result
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        // The writer finishes what it has, and ends when the channel closes.
+        self.writer.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn create(
+        &self,
+        id: TaskId,
+        task: Task,
+        job: Job,
+        writes: Writes,
+    ) -> Result<(), StoreError> {
+        self.write(|reply| Operation::Create(id, Box::new((task, job, writes)), reply))
+            .await
+    }
+
+    async fn get(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT head, result, error FROM tasks WHERE id = ?1")?
+                .query_row([id.as_bytes().as_slice()], |row| {
+                    let mut task = rows::head(row, 0)?;
+                    task.outcome = match (rows::text(row, 1)?, rows::text(row, 2)?) {
+                        (Some(result), _) => Some(Outcome::Result(result)),
+                        (None, Some(error)) => Some(Outcome::Error(error)),
+                        (None, None) => None,
+                    };
+                    Ok(task)
+                })
+                .optional()
+        })
+    }
+
+    async fn apply(
+        &self,
+        id: TaskId,
+        event: Event,
+        writes: Writes,
+        now: Millis,
+    ) -> Result<Applied, StoreError> {
+        self.write(|reply| Operation::Apply(id, Box::new((event, writes)), now, reply))
+            .await
+    }
+
+    async fn claim(
+        &self,
+        id: TaskId,
+        lost: Failure,
+        now: Millis,
+    ) -> Result<Option<Claim>, StoreError> {
+        let claimed = self.write(|reply| Operation::Claim(id, lost, now, reply));
+        let Some(task) = claimed.await? else {
+            return Ok(None);
+        };
+        // What is read here belongs to the lease just taken: nobody else changes it meanwhile.
+        self.read(|connection| {
+            let key = id.as_bytes().as_slice();
+            let job = connection
+                .prepare_cached("SELECT arguments, setup FROM jobs WHERE id = ?1")?
+                .query_row([key], rows::job)
+                .optional()?;
+            let rows = connection
+                .prepare_cached("SELECT entries FROM journal WHERE task = ?1 ORDER BY row")?
+                .query_map([key], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            let records = connection
+                .prepare_cached("SELECT key, value FROM records WHERE task = ?1")?
+                .query_map([key], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<_>>()?;
+            Ok(Some(Claim {
+                task: *task,
+                job: job.flatten(),
+                rows,
+                records,
+            }))
+        })
+    }
+
+    async fn sweep(&self, expire: Event, now: Millis) -> Result<Swept, StoreError> {
+        self.write(|reply| Operation::Sweep(Box::new(expire), now, reply))
+            .await
+    }
+
+    async fn unfinished(&self) -> Result<Unfinished, StoreError> {
+        self.read(|connection| {
+            let ready = connection
+                .prepare("SELECT id, ready_at FROM tasks WHERE ready_at IS NOT NULL")?
+                .query_map([], |row| Ok((TaskId::from_bytes(row.get(0)?), row.get(1)?)))?
+                .collect::<rusqlite::Result<_>>()?;
+            let digests = connection
+                .prepare("SELECT DISTINCT head ->> '$.digest' FROM tasks WHERE is_final = 0")?
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            Ok(Unfinished { ready, digests })
+        })
+    }
+}
+
+fn unavailable(error: rusqlite::Error) -> StoreError {
+    StoreError::Unavailable(error.to_string())
+}

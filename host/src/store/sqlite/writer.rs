@@ -1,0 +1,307 @@
+//! The one thread that writes.
+//!
+//! Invariant: it takes whatever operations wait into one transaction, and answers them when that is
+//! on disk; what a failed transaction held is refused as a whole.
+
+use super::super::{Applied, StoreError, StoreOptions, Swept};
+use super::rows;
+use crate::limits::{COMMIT_BATCH, SWEEP_BATCH};
+use crate::protocol::raw;
+use crate::task::{Change, Event, Failure, Job, Millis, Outcome, Task, TaskId, Writes, apply};
+use rusqlite::{Connection, OptionalExtension as _, params};
+use std::sync::mpsc;
+use tokio::sync::oneshot;
+
+pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
+/// What the writer does.
+pub(super) enum Operation {
+    Create(TaskId, Box<(Task, Job, Writes)>, Reply<()>),
+    Apply(TaskId, Box<(Event, Writes)>, Millis, Reply<Applied>),
+    Claim(TaskId, Failure, Millis, Reply<Option<Box<Task>>>),
+    Sweep(Box<Event>, Millis, Reply<Swept>),
+}
+
+/// The one that writes.
+pub(super) struct Writer {
+    connection: Connection,
+    options: StoreOptions,
+    /// Rows in `tasks`.
+    count: usize,
+}
+
+/// An answer that waits for its transaction to be on disk.
+type Pending = Box<dyn FnOnce(Result<(), &str>) + Send>;
+
+impl Writer {
+    pub(super) fn new(connection: Connection, options: StoreOptions, count: usize) -> Self {
+        Self {
+            connection,
+            options,
+            count,
+        }
+    }
+
+    pub(super) fn run(&mut self, operations: &mpsc::Receiver<Operation>) {
+        while let Ok(first) = operations.recv() {
+            let count = self.count;
+            let mut pending = Vec::new();
+            let committed = self.transaction(first, operations, &mut pending);
+            if let Err(error) = &committed {
+                self.count = count;
+                tracing::error!(%error, "the task store could not write");
+                // Nothing is left of the transaction; if there was none, there is nothing to undo.
+                let _ = self.connection.execute_batch("ROLLBACK");
+            }
+            let error = committed.err().map(|error| error.to_string());
+            for answer in pending {
+                answer(error.as_deref().map_or(Ok(()), Err));
+            }
+        }
+    }
+
+    fn transaction(
+        &mut self,
+        first: Operation,
+        operations: &mpsc::Receiver<Operation>,
+        pending: &mut Vec<Pending>,
+    ) -> rusqlite::Result<()> {
+        let begun = self.connection.execute_batch("BEGIN IMMEDIATE");
+        let mut failure = begun.err();
+        let mut next = Some(first);
+        while let Some(operation) = next {
+            // After a failure the rest of the batch is only answered.
+            if let Err(error) = self.execute(operation, failure.is_some(), pending) {
+                failure = Some(error);
+            }
+            next = if pending.len() < COMMIT_BATCH {
+                operations.try_recv().ok()
+            } else {
+                None
+            };
+        }
+        match failure {
+            Some(error) => Err(error),
+            None => self.connection.execute_batch("COMMIT"),
+        }
+    }
+
+    fn execute(
+        &mut self,
+        operation: Operation,
+        failed: bool,
+        pending: &mut Vec<Pending>,
+    ) -> rusqlite::Result<()> {
+        match operation {
+            Operation::Create(id, new, reply) => self.step(failed, pending, reply, |writer| {
+                let (task, job, writes) = *new;
+                writer.create(id, &task, &job, &writes)
+            }),
+            Operation::Apply(id, change, now, reply) => {
+                self.step(failed, pending, reply, |writer| {
+                    let (event, writes) = *change;
+                    let (applied, _) = writer.apply(id, event, &writes, now)?;
+                    Ok(Ok(applied))
+                })
+            }
+            Operation::Claim(id, lost, now, reply) => self.step(failed, pending, reply, |writer| {
+                let claim = Event::Claim { lost };
+                let claimed = match writer.apply(id, claim, &Writes::default(), now)? {
+                    (Applied::Quiet, task) => task,
+                    _ => None,
+                };
+                Ok(Ok(claimed))
+            }),
+            Operation::Sweep(expire, now, reply) => self.step(failed, pending, reply, |writer| {
+                Ok(Ok(writer.sweep(&expire, now)?))
+            }),
+        }
+    }
+
+    /// Runs one operation, and keeps its answer until the transaction's fate is known.
+    fn step<T: Send + 'static>(
+        &mut self,
+        failed: bool,
+        pending: &mut Vec<Pending>,
+        reply: Reply<T>,
+        work: impl FnOnce(&mut Self) -> rusqlite::Result<Result<T, StoreError>>,
+    ) -> rusqlite::Result<()> {
+        let (answer, result) = match if failed {
+            Ok(None)
+        } else {
+            work(self).map(Some)
+        } {
+            Ok(answer) => (answer, Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        pending.push(Box::new(move |fate| {
+            let answer = match (fate, answer) {
+                (Ok(()), Some(answer)) => answer,
+                (Err(error), _) => Err(StoreError::Unavailable(error.to_owned())),
+                (Ok(()), None) => Err(StoreError::Unavailable("it did not run".to_owned())),
+            };
+            let _ = reply.send(answer);
+        }));
+        result
+    }
+
+    fn create(
+        &mut self,
+        id: TaskId,
+        task: &Task,
+        job: &Job,
+        writes: &Writes,
+    ) -> rusqlite::Result<Result<(), StoreError>> {
+        if self.count >= self.options.max_tasks {
+            let removed = self
+                .connection
+                .prepare_cached(
+                    "DELETE FROM tasks WHERE id IN (SELECT id FROM tasks
+                     WHERE due_at <= ?1 AND is_final = 1 ORDER BY due_at LIMIT 100)",
+                )?
+                .execute([task.created_at])?;
+            self.count -= removed.min(self.count);
+            if self.count >= self.options.max_tasks {
+                return Ok(Err(StoreError::LimitReached));
+            }
+        }
+        let key = id.as_bytes().as_slice();
+        let due = task.due_at(self.options.retention);
+        let (is_final, ready) = (task.status.is_final(), task.ready_at());
+        self.connection
+            .prepare_cached(
+                "INSERT INTO tasks (id, is_final, due_at, ready_at, head)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![key, is_final, due, ready, raw(task).get()])?;
+        self.connection
+            .prepare_cached("INSERT INTO jobs (id, arguments, setup) VALUES (?1, ?2, ?3)")?
+            .execute(params![key, job.arguments.get(), raw(&job.setup).get()])?;
+        self.keep(key, writes)?;
+        self.count += 1;
+        Ok(Ok(()))
+    }
+
+    fn keep(&self, key: &[u8], writes: &Writes) -> rusqlite::Result<()> {
+        if let Some(segment) = &writes.segment {
+            if segment.replaces {
+                self.connection
+                    .prepare_cached("DELETE FROM journal WHERE task = ?1 AND row >= ?2")?
+                    .execute(params![key, segment.row])?;
+            }
+            self.connection
+                .prepare_cached("INSERT INTO journal (task, row, entries) VALUES (?1, ?2, ?3)")?
+                .execute(params![key, segment.row, segment.entries])?;
+        }
+        for (name, value) in &writes.records {
+            self.connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO records (task, key, value) VALUES (?1, ?2, ?3)",
+                )?
+                .execute(params![key, name, value])?;
+        }
+        Ok(())
+    }
+
+    /// Removes a task's rows from some tables.
+    fn forget(&self, key: &[u8], statements: &[&str]) -> rusqlite::Result<()> {
+        for statement in statements {
+            self.connection.prepare_cached(statement)?.execute([key])?;
+        }
+        Ok(())
+    }
+
+    /// What became of the event, and the task as it is after a change.
+    fn apply(
+        &self,
+        id: TaskId,
+        event: Event,
+        writes: &Writes,
+        now: Millis,
+    ) -> rusqlite::Result<(Applied, Option<Box<Task>>)> {
+        let mut select = self
+            .connection
+            .prepare_cached("SELECT head FROM tasks WHERE id = ?1")?;
+        let key = id.as_bytes().as_slice();
+        let found = select.query_row([key], |row| rows::head(row, 0));
+        let Some(mut task) = found.optional()? else {
+            return Ok((Applied::Missing, None));
+        };
+        let attempt = task.attempt;
+        let change = match apply(&mut task, event, now) {
+            Err(refusal) => return Ok((Applied::Refused(refusal), None)),
+            Ok(Change::Unchanged) => return Ok((Applied::Unchanged, None)),
+            Ok(change) => change,
+        };
+        let (result, error) = match &task.outcome {
+            Some(Outcome::Result(result)) => (Some(result.get()), None),
+            Some(Outcome::Error(error)) => (None, Some(error.get())),
+            None => (None, None),
+        };
+        let is_final = task.status.is_final();
+        let (due, ready) = (task.due_at(self.options.retention), task.ready_at());
+        self.connection
+            .prepare_cached(
+                "UPDATE tasks SET is_final = ?2, due_at = ?3, ready_at = ?4, head = ?5,
+                 result = ?6, error = ?7 WHERE id = ?1",
+            )?
+            .execute(params![
+                key,
+                is_final,
+                due,
+                ready,
+                raw(&task).get(),
+                result,
+                error
+            ])?;
+        const JOURNAL: &str = "DELETE FROM journal WHERE task = ?1";
+        const RECORDS: &str = "DELETE FROM records WHERE task = ?1";
+        const JOB: &str = "DELETE FROM jobs WHERE id = ?1";
+        if is_final {
+            self.forget(key, &[JOB, JOURNAL, RECORDS])?;
+        } else {
+            if task.attempt != attempt {
+                self.forget(key, &[JOURNAL])?;
+            }
+            self.keep(key, writes)?;
+        }
+        Ok((change.into(), Some(Box::new(task))))
+    }
+
+    fn sweep(&mut self, expire: &Event, now: Millis) -> rusqlite::Result<Swept> {
+        let due = self.ids(
+            "SELECT id, is_final FROM tasks WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2",
+            params![now, SWEEP_BATCH as i64],
+        )?;
+        let mut swept = Swept {
+            more: due.len() == SWEEP_BATCH,
+            ..Swept::default()
+        };
+        for (id, is_final) in due {
+            if is_final {
+                let mut delete = self
+                    .connection
+                    .prepare_cached("DELETE FROM tasks WHERE id = ?1")?;
+                swept.removed += delete.execute([id.as_bytes().as_slice()])?;
+            } else if self.apply(id, expire.clone(), &Writes::default(), now)?.0 == Applied::Changed
+            {
+                swept.expired.push(id);
+            }
+        }
+        self.count -= swept.removed.min(self.count);
+        Ok(swept)
+    }
+
+    fn ids(
+        &self,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+    ) -> rusqlite::Result<Vec<(TaskId, bool)>> {
+        self.connection
+            .prepare_cached(sql)?
+            .query_map(parameters, |row| {
+                Ok((TaskId::from_bytes(row.get(0)?), row.get(1)?))
+            })?
+            .collect()
+    }
+}
