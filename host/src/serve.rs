@@ -99,6 +99,17 @@ pub async fn serve(options: ServeOptions) -> Result<()> {
     )
     .context("cannot write to standard output")?;
 
+    let watched = Arc::clone(&server);
+    let mut ask = signal(SignalKind::user_defined1()).context("cannot watch for SIGUSR1")?;
+    tokio::spawn(async move {
+        while ask.recv().await.is_some() {
+            tracing::info!(
+                instances = watched.instances(),
+                tasks = watched.tasks().map_or(0, |tasks| tasks.running()),
+                "running now"
+            );
+        }
+    });
     let stopping = server.stopping().clone();
     tokio::spawn(async move {
         tokio::select! {

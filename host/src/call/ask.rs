@@ -5,7 +5,7 @@
 //! Invariant: a client is asked after all that led to the question is kept: in the store, or in the
 //! sealed state that the client brings back.
 
-use super::request_state::{Call, SealedCall};
+use super::request_state::{Call, Question, SealedCall, StateError};
 use super::session::{Phase, Reply, Session};
 use crate::journal::{AskRefused, Digest, Entry};
 use crate::limits::{INPUT_BYTES, INPUTS_PER_CALL};
@@ -181,7 +181,21 @@ impl Session {
         // The guest saw what the client declared first; this request may declare less.
         let missing = needed - self.options.client;
         let reply = if missing.is_empty() {
-            self.question(request, requests)
+            match self.question(request, requests) {
+                Ok(Asked::Answered(answers)) => {
+                    let texts = answers
+                        .iter()
+                        .map(|(key, it)| (key.clone(), it.to_string()));
+                    let answers_text = texts.collect();
+                    self.journal.lock().push(Entry::Input {
+                        request,
+                        answers: answers_text,
+                    })?;
+                    return Ok(Ok(answers));
+                }
+                Ok(Asked::Question(question)) => Reply::Asked(question),
+                Err(error) => Reply::Outcome(Err(error.into())),
+            }
         } else {
             Reply::Outcome(Err(RpcError::missing(missing)))
         };
@@ -194,11 +208,12 @@ impl Session {
         Err(Halt::Asked)
     }
 
-    fn question(&self, request: Digest, requests: Answers) -> Reply {
+    /// The question for the client, unless it sent all the answers along.
+    fn question(&self, request: Digest, requests: Answers) -> Result<Asked, StateError> {
         let options = &self.options;
         let journal = self.journal.lock();
         let records = journal.records().iter();
-        let sealed = SealedCall {
+        let mut sealed = SealedCall {
             expires_at: now().saturating_add_unsigned(options.times.answer_ms),
             features: options.features,
             setup: options.setup,
@@ -211,16 +226,23 @@ impl Session {
             open: requests.into(),
             given: Vec::new(),
         };
+        if sealed.answer(&options.offered)? {
+            return Ok(Asked::Answered(sealed.answers()));
+        }
         let call = Call {
             owner: &options.owner,
             tool: &options.tool,
             arguments: &options.arguments,
         };
-        match sealed.question(&options.sealer, &call) {
-            Ok(question) => Reply::Asked(Box::new(question)),
-            Err(error) => Reply::Outcome(Err(error.into())),
-        }
+        let question = sealed.question(&options.sealer, &call)?;
+        Ok(Asked::Question(Box::new(question)))
     }
+}
+
+/// What came of a question before the call is a task.
+enum Asked {
+    Question(Box<Question>),
+    Answered(Answers),
 }
 
 fn meet(entry: &Entry, request: Digest) -> Option<Met> {

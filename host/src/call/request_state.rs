@@ -19,6 +19,7 @@ use rand::Rng as _;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -241,9 +242,7 @@ impl SealedCall {
         let open = self.open.0.iter().filter(|(key, _)| !given(key));
         Ok(Question {
             result_type: "input_required",
-            input_requests: open
-                .map(|(key, text)| (key.clone(), serde_json::from_str(text).unwrap_or_default()))
-                .collect(),
+            input_requests: open.map(|(key, text)| (key.clone(), value(text))).collect(),
             request_state,
         })
     }
@@ -279,7 +278,7 @@ impl SealedCall {
                 continue;
             }
             if let Some(response) = responses.get(key) {
-                let request: Value = serde_json::from_str(request).unwrap_or_default();
+                let request = value(request);
                 check_answer(&request, response)
                     .map_err(|error| StateError::BadAnswer(key.clone(), error.to_string()))?;
                 given.push((key.clone(), response.to_string()));
@@ -289,26 +288,34 @@ impl SealedCall {
         Ok(self.given.len() == self.open.0.len())
     }
 
+    /// The answers so far, in the order of the question.
+    #[must_use]
+    pub fn answers(&self) -> Vec<(String, Value)> {
+        let answer = |(key, _): &(String, String)| {
+            let (_, text) = self.given.iter().find(|(given, _)| given == key)?;
+            Some((key.clone(), value(text)))
+        };
+        self.open.0.iter().filter_map(answer).collect()
+    }
+
     /// The call, ready to run again.
     ///
     /// # Errors
     /// A journal that cannot be read.
     pub fn resume(self, time: Time) -> Result<Resumed, Fault> {
         let mut answered: IndexMap<String, Answered> = IndexMap::new();
-        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+        let answers = self.answers();
         for (key, request, answer) in self.answered.0 {
             let answer = value(&answer);
             answered.insert(key, Answered { request, answer });
         }
-        // In the order of the question, whatever order the answers came in.
-        let mut answers = Vec::new();
-        for (key, request) in self.open.0 {
-            let given = self.given.iter().find(|(given, _)| *given == key);
-            let Some((_, text)) = given else { continue };
-            let request = request_digest(&value(&request));
-            let answer = value(text);
-            answered.insert(key.clone(), Answered { request, answer });
-            answers.push((key, text.clone()));
+        let requests: HashMap<String, String> = self.open.0.into_iter().collect();
+        for (key, answer) in &answers {
+            let request = requests.get(key).map(|text| request_digest(&value(text)));
+            if let Some(request) = request {
+                let answer = answer.clone();
+                answered.insert(key.clone(), Answered { request, answer });
+            }
         }
         let options = JournalOptions {
             seed: self.setup.seed,
@@ -318,9 +325,10 @@ impl SealedCall {
             limit: self.setup.limits.journal_bytes,
             kill_after: None,
         };
+        let texts = answers.into_iter().map(|(key, it)| (key, it.to_string()));
         let entry = Entry::Input {
             request: self.request,
-            answers,
+            answers: texts.collect(),
         };
         let mut entries = self.entries;
         entries.extend(entry.encode());
@@ -332,4 +340,9 @@ impl SealedCall {
             answered,
         })
     }
+}
+
+/// JSON that was checked before it was sealed.
+fn value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
 }

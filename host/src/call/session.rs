@@ -19,6 +19,7 @@ use crate::task::{
 use indexmap::IndexMap;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -78,6 +79,8 @@ pub struct SessionOptions {
     pub sealer: Arc<Sealer>,
     /// Questions that the client answered before, and its answers.
     pub answered: IndexMap<String, Answered>,
+    /// Answers that the client sent along before it was asked, by key.
+    pub offered: Map<String, Value>,
     /// Times.
     pub times: CallTimes,
 }
@@ -147,7 +150,7 @@ impl Session {
             other => other,
         };
         let state = State {
-            deadline: ends_at(task),
+            deadline: Some(task.ends_at()),
             detached_after,
             ..State::new(Phase::Task(id), task.fence())
         };
@@ -196,7 +199,7 @@ impl Session {
     pub(super) fn became(&self, id: TaskId, task: &Task) {
         let mut state = self.state.lock();
         state.phase = Phase::Task(id);
-        state.deadline = ends_at(task);
+        state.deadline = Some(task.ends_at());
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -303,11 +306,6 @@ impl State {
             deadline: None,
         }
     }
-}
-
-fn ends_at(task: &Task) -> Option<Millis> {
-    let wall = task.wall_deadline();
-    Some(task.deadline().map_or(wall, |ttl| ttl.min(wall)))
 }
 
 /// The journal of a task's next run.

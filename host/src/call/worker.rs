@@ -2,8 +2,8 @@
 //! earlier server left.
 //!
 //! Invariants: a task runs once at a time, under a lease of its own; it runs with the version of the
-//! component, the arguments, the limits and the journal that it started with; waiting costs an entry
-//! in a queue of times, or nothing.
+//! component, the arguments, the limits and the journal that it started with; waiting costs a
+//! line in a timetable, or nothing.
 
 use super::drive::Driver;
 use super::events::Events;
@@ -13,8 +13,8 @@ use crate::catalog::Versions;
 use crate::journal::Time;
 use crate::protocol::RpcError;
 use crate::task::{Claim, Event, Millis, TaskId, Tasks, Wake, Writes, now};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
@@ -46,14 +46,12 @@ impl Worker {
     pub async fn run(self, mut queue: mpsc::UnboundedReceiver<Wake>) {
         let slots = Arc::new(Semaphore::new(self.slots));
         let worker = Arc::new(self);
-        let mut later: BinaryHeap<Reverse<Wake>> = BinaryHeap::new();
+        let mut later = Timetable::default();
         let mut ready: VecDeque<TaskId> = VecDeque::new();
         loop {
             let time = now();
-            while let Some(Reverse((_, id))) = later.pop_if_due(time) {
-                ready.push_back(id);
-            }
-            let next = later.peek().map_or(LOOK, |Reverse((at, _))| {
+            ready.extend(std::iter::from_fn(|| later.take_due(time)));
+            let next = later.first().map_or(LOOK, |at| {
                 let left = u64::try_from(at.saturating_sub(time)).unwrap_or(0);
                 Duration::from_millis(left).min(LOOK)
             });
@@ -61,7 +59,7 @@ impl Worker {
                 biased;
                 () = worker.driver.stopping.cancelled() => return,
                 wake = queue.recv() => match wake {
-                    Some(wake) => later.push(Reverse(wake)),
+                    Some(wake) => later.add(wake),
                     None => return,
                 },
                 slot = Arc::clone(&slots).acquire_owned(), if !ready.is_empty() => {
@@ -148,20 +146,63 @@ impl Worker {
             log_level: None,
             sealer: Arc::clone(&self.sealer),
             answered: Default::default(),
+            offered: Default::default(),
             times: self.times,
         };
         Ok(Session::of_task(options, journal, id, task, cancel))
     }
 }
 
-trait PopIfDue {
-    fn pop_if_due(&mut self, time: Millis) -> Option<Reverse<Wake>>;
+/// When each task is to be looked at next. Of two times for one task the sooner counts.
+#[derive(Default)]
+struct Timetable {
+    by_time: BTreeSet<(Millis, TaskId)>,
+    by_task: HashMap<TaskId, Millis>,
 }
 
-impl PopIfDue for BinaryHeap<Reverse<Wake>> {
-    fn pop_if_due(&mut self, time: Millis) -> Option<Reverse<Wake>> {
-        self.peek()
-            .is_some_and(|Reverse((at, _))| *at <= time)
-            .then(|| self.pop())?
+impl Timetable {
+    fn add(&mut self, (time, id): Wake) {
+        match self.by_task.entry(id) {
+            Entry::Occupied(entry) if *entry.get() <= time => return,
+            Entry::Occupied(mut entry) => {
+                self.by_time.remove(&(*entry.get(), id));
+                entry.insert(time);
+            }
+            Entry::Vacant(entry) => {
+                entry.insert(time);
+            }
+        }
+        self.by_time.insert((time, id));
+    }
+
+    fn first(&self) -> Option<Millis> {
+        self.by_time.first().map(|(time, _)| *time)
+    }
+
+    fn take_due(&mut self, now: Millis) -> Option<TaskId> {
+        let (time, id) = *self.by_time.first().filter(|(time, _)| *time <= now)?;
+        self.by_time.remove(&(time, id));
+        self.by_task.remove(&id);
+        Some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_stands_in_the_timetable_once_at_its_soonest_time() {
+        let mut table = Timetable::default();
+        let (a, b) = (TaskId::random(), TaskId::random());
+        for wake in [(50, a), (20, b), (30, a), (40, a)] {
+            table.add(wake);
+        }
+        assert_eq!(table.by_time.len(), 2);
+        assert_eq!(table.take_due(19), None);
+        assert_eq!(table.first(), Some(20));
+        assert_eq!(table.take_due(30), Some(b));
+        assert_eq!(table.take_due(30), Some(a));
+        assert_eq!((table.first(), table.by_task.len()), (None, 0));
     }
 }

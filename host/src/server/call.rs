@@ -54,10 +54,11 @@ impl Server {
             tool: &tool,
             arguments: &arguments,
         };
-        let resumed = match request.params.request_state {
-            None => self.begin(features),
-            Some(state) => match self.go_on(&call, state, request.params.input_responses)? {
-                Ok(resumed) => resumed,
+        let responses = responses(request.params.input_responses)?;
+        let (resumed, offered) = match request.params.request_state {
+            None => (self.begin(features), responses),
+            Some(state) => match self.go_on(&call, state, &responses)? {
+                Ok(resumed) => (resumed, Map::new()),
                 Err(question) => return Ok(success(request.id, question)),
             },
         };
@@ -74,6 +75,7 @@ impl Server {
             log_level: request.meta.log_level,
             sealer: Arc::clone(&self.sealer),
             answered: resumed.answered,
+            offered,
             times: self.call_times(),
         };
         let (session, reply) = Session::new(options, resumed.journal);
@@ -115,28 +117,30 @@ impl Server {
         &self,
         call: &Call<'_>,
         state: &RawValue,
-        responses: Option<&RawValue>,
+        responses: &Map<String, Value>,
     ) -> Result<Result<Resumed, Question>, RpcError> {
         let state = text(state).ok_or_else(|| {
             RpcError::invalid_params("Invalid params: \"requestState\" must be a string")
         })?;
-        let responses = match responses.map(|raw| serde_json::from_str(raw.get())) {
-            None => Map::new(),
-            Some(Ok(Value::Object(responses))) => responses,
-            Some(_) => {
-                return Err(RpcError::invalid_params(
-                    "Invalid params: \"inputResponses\" must be an object",
-                ));
-            }
-        };
         let mut sealed = SealedCall::open(&self.sealer, call, &state, now())?;
-        if !sealed.answer(&responses)? {
+        if !sealed.answer(responses)? {
             return Ok(Err(sealed.question(&self.sealer, call)?));
         }
         let resumed = sealed.resume(self.time);
         Ok(Ok(
             resumed.map_err(|fault| RpcError::internal(fault.to_string()))?
         ))
+    }
+}
+
+/// The client's answers. None are the empty object.
+fn responses(responses: Option<&RawValue>) -> Result<Map<String, Value>, RpcError> {
+    match responses.map(|raw| serde_json::from_str(raw.get())) {
+        None => Ok(Map::new()),
+        Some(Ok(Value::Object(responses))) => Ok(responses),
+        Some(_) => Err(RpcError::invalid_params(
+            "Invalid params: \"inputResponses\" must be an object",
+        )),
     }
 }
 

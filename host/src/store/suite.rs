@@ -198,7 +198,7 @@ async fn every_transition_is_stored(fixture: fn(StoreOptions) -> Fixture) {
     ];
     for (event, status) in steps {
         assert_eq!(
-            apply(&store, id, event, 2_000).await.unwrap(),
+            apply(store, id, event, 2_000).await.unwrap(),
             Applied::Changed
         );
         assert_eq!(store.get(id).await.unwrap().unwrap().status, status);
@@ -217,7 +217,7 @@ async fn every_transition_is_stored(fixture: fn(StoreOptions) -> Fixture) {
     for (event, status) in ends {
         let id = create(store, example_task(None)).await;
         assert_eq!(
-            apply(&store, id, event, 2_000).await.unwrap(),
+            apply(store, id, event, 2_000).await.unwrap(),
             Applied::Changed
         );
         let task = store.get(id).await.unwrap().unwrap();
@@ -239,21 +239,21 @@ async fn what_is_refused_changes_nothing(fixture: fn(StoreOptions) -> Fixture) {
         result: raw(&json!({})),
     };
     assert_eq!(
-        apply(&store, id, stale, 2_000).await.unwrap(),
+        apply(store, id, stale, 2_000).await.unwrap(),
         Applied::Refused(Refusal::Stale)
     );
-    apply(&store, id, complete(), 2_000).await.unwrap();
+    apply(store, id, complete(), 2_000).await.unwrap();
     let before = seen(&store.get(id).await.unwrap().unwrap());
     assert_eq!(
-        apply(&store, id, complete(), 3_000).await.unwrap(),
+        apply(store, id, complete(), 3_000).await.unwrap(),
         Applied::Refused(Refusal::Final)
     );
     assert_eq!(
-        apply(&store, id, Event::Cancel, 3_000).await.unwrap(),
+        apply(store, id, Event::Cancel, 3_000).await.unwrap(),
         Applied::Unchanged
     );
     assert_eq!(seen(&store.get(id).await.unwrap().unwrap()), before);
-    let missing = apply(&store, TaskId::random(), Event::Cancel, 3_000)
+    let missing = apply(store, TaskId::random(), Event::Cancel, 3_000)
         .await
         .unwrap();
     assert_eq!(missing, Applied::Missing);
@@ -375,7 +375,7 @@ async fn a_full_store_refuses_until_something_is_due(fixture: fn(StoreOptions) -
         )
         .await;
     assert!(matches!(refused, Err(StoreError::LimitReached)));
-    apply(&store, first, complete(), 2_000).await.unwrap();
+    apply(store, first, complete(), 2_000).await.unwrap();
     let refused = store
         .create(
             TaskId::random(),
@@ -410,9 +410,9 @@ async fn the_sweep_fails_and_removes_in_time(fixture: fn(StoreOptions) -> Fixtur
     let finished = create(store, example_task(Some(500))).await;
     let late = create(store, example_task(Some(500))).await;
     let finished_unlimited = create(store, example_task(None)).await;
-    apply(&store, finished, complete(), 1_100).await.unwrap();
-    apply(&store, late, complete(), 1_480).await.unwrap();
-    apply(&store, finished_unlimited, complete(), 1_100)
+    apply(store, finished, complete(), 1_100).await.unwrap();
+    apply(store, late, complete(), 1_480).await.unwrap();
+    apply(store, finished_unlimited, complete(), 1_100)
         .await
         .unwrap();
 

@@ -266,6 +266,13 @@ impl Task {
         }
     }
 
+    /// When its ttl or its attempt's wall time is over; `Millis::MAX` is never.
+    #[must_use]
+    pub fn ends_at(&self) -> Millis {
+        let wall = self.wall_deadline();
+        self.deadline().map_or(wall, |ttl| ttl.min(wall))
+    }
+
     /// The run that may change it.
     #[must_use]
     pub fn fence(&self) -> Fence {
@@ -280,9 +287,7 @@ impl Task {
     #[must_use]
     pub fn due_at(&self, retention: Retention) -> Option<Millis> {
         if !self.status.is_final() {
-            let wall = self.wall_deadline();
-            let wall = (wall < Millis::MAX).then_some(wall);
-            return self.deadline().into_iter().chain(wall).min();
+            return Some(self.ends_at()).filter(|end| *end < Millis::MAX);
         }
         Some(match self.deadline() {
             Some(deadline) => deadline.max(

@@ -107,7 +107,7 @@ impl Tasks {
     /// [`TaskError`].
     pub async fn get(&self, caller: &Principal, id: TaskId) -> Result<Task, TaskError> {
         let task = self.owned(caller, id).await?;
-        if task.status.is_final() || task.deadline().is_none_or(|deadline| now() < deadline) {
+        if task.status.is_final() || now() < task.ends_at() {
             return Ok(task);
         }
         self.expire(id).await?;
@@ -332,17 +332,30 @@ impl Tasks {
         self.settle(id).await;
     }
 
-    /// Queues a task that does not run here, if it should.
+    /// Queues a task that does not run here for when it should be looked at next: to run, or to end.
     async fn settle(&self, id: TaskId) {
-        let wake = match self.store.get(id).await {
-            Ok(task) => task.and_then(|task| task.ready_at()),
+        let mut task = self.store.get(id).await;
+        let over = |task: &Task| !task.status.is_final() && task.ends_at() <= now();
+        if matches!(&task, Ok(Some(task)) if over(task)) {
+            task = match self.apply(id, expiry()).await {
+                Ok(_) => self.store.get(id).await,
+                Err(error) => Err(error),
+            };
+            self.listeners.publish(id);
+        }
+        match task {
+            Ok(Some(task)) if !task.status.is_final() => {
+                let end = task.ends_at();
+                let next = task.ready_at().map_or(end, |ready| ready.min(end));
+                if next < Millis::MAX {
+                    self.wake(next, id);
+                }
+            }
+            Ok(_) => {}
             Err(error) => {
                 tracing::warn!(%error, "a task's state cannot be read; looking again soon");
-                Some(now() + LOOK_AGAIN)
+                self.wake(now() + LOOK_AGAIN, id);
             }
-        };
-        if let Some(time) = wake {
-            self.wake(time, id);
         }
     }
 
