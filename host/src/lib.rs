@@ -9,6 +9,7 @@ pub mod catalog;
 pub mod journal;
 pub mod limits;
 pub mod protocol;
+pub mod rehearse;
 pub mod runtime;
 pub mod serve;
 pub mod server;

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use cofferdam::serve::{ServeOptions, serve};
+use cofferdam::rehearse::{TestOptions, test};
+use cofferdam::serve::{Death, ServeOptions, serve};
 use cofferdam::settings::Settings;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -42,21 +43,103 @@ enum Command {
         /// folder]
         #[arg(long, value_name = "FILE")]
         state_key: Option<PathBuf>,
+        /// Rehearse: calls begin with one seed and a clock of their own, and the server kills itself
+        /// where it is told: never, entry=N or write=N.
+        #[arg(long, hide = true, value_name = "DEATH")]
+        rehearse: Option<Death>,
         /// Change a setting, for example tasks.ttl-ms=60000. May be repeated.
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
+    },
+    /// Call a tool as a file of cases says, and prove that it ends the same wherever it is killed.
+    Test {
+        /// A .wasm component.
+        component: PathBuf,
+        /// The cases. [default: the component's name with .cases.toml for .wasm]
+        #[arg(long, value_name = "FILE")]
+        cases: Option<PathBuf>,
+        /// Drop the run at each entry of its journal, one by one and in combinations, and compare
+        /// what comes out with the undisturbed run.
+        #[arg(long)]
+        kill_everywhere: bool,
+        /// Kill so many servers for each case, too, in the middle of runs and of writes.
+        #[arg(
+            long,
+            value_name = "NUMBER",
+            default_value_t = 0,
+            requires = "kill_everywhere"
+        )]
+        processes: usize,
+        /// Change a setting, for example sandbox.cpu-ms=60000. May be repeated.
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
     },
 }
 
+impl Command {
+    /// What is logged unless the environment says otherwise: a test logs no tool's log.
+    fn level(&self) -> &'static str {
+        match self {
+            Self::Serve { .. } => "info",
+            Self::Test { .. } => "off",
+        }
+    }
+
+    async fn run(self) -> Result<bool> {
+        match self {
+            Self::Serve {
+                paths,
+                listen,
+                data,
+                store,
+                state_key,
+                rehearse,
+                set,
+            } => {
+                let options = ServeOptions {
+                    paths,
+                    listen,
+                    data,
+                    store,
+                    state_key,
+                    rehearse,
+                    settings: Settings::from_assignments(&set)?,
+                };
+                serve(options).await?;
+                Ok(true)
+            }
+            Self::Test {
+                component,
+                cases,
+                kill_everywhere,
+                processes,
+                set,
+            } => {
+                let options = TestOptions {
+                    component,
+                    cases,
+                    kill_everywhere,
+                    processes,
+                    settings: Settings::from_assignments(&set)?,
+                };
+                test(options).await
+            }
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into()))
+        .with_env_filter(
+            EnvFilter::try_from_default_env().unwrap_or_else(|_| arguments.command.level().into()),
+        )
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .init();
-    match run(arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+    match run(arguments.command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("cofferdam: {error:#}");
             ExitCode::FAILURE
@@ -64,27 +147,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> Result<()> {
-    let Command::Serve {
-        paths,
-        listen,
-        data,
-        store,
-        state_key,
-        set,
-    } = arguments.command;
-    let settings = Settings::from_assignments(&set)?;
+fn run(command: Command) -> Result<bool> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let result = runtime.block_on(serve(ServeOptions {
-        paths,
-        listen,
-        data,
-        store,
-        state_key,
-        settings,
-    }));
+    let result = runtime.block_on(command.run());
     // What did not end within its grace is dropped with its instances; then the store closes.
     runtime.shutdown_timeout(Duration::from_secs(5));
     result

@@ -5,7 +5,7 @@
 
 use crate::call::Sealer;
 use crate::catalog::{Archive, Catalog};
-use crate::journal::Time;
+use crate::journal::{Origin, Rehearsal};
 use crate::runtime::Runtime;
 use crate::server::{Parts, Server};
 use crate::settings::Settings;
@@ -13,10 +13,12 @@ use crate::store::{self, StoreOptions, lock_file};
 use crate::task::Janitor;
 use crate::transport::HttpTransport;
 use anyhow::{Context as _, Result};
+use std::fmt;
 use std::fs::{DirBuilder, File};
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -33,8 +35,61 @@ pub struct ServeOptions {
     pub store: String,
     /// The file with the key that seals `requestState`; one in the data directory if not given.
     pub state_key: Option<PathBuf>,
+    /// Serve a rehearsal: see [`Death`].
+    pub rehearse: Option<Death>,
     /// All else.
     pub settings: Settings,
+}
+
+/// Where a rehearsing server kills itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Death {
+    /// Nowhere.
+    Never,
+    /// When its first run has taken so many journal entries.
+    Entry(u32),
+    /// At the so-many-th point of the store's writes: one before each commit, one after it.
+    Write(u32),
+}
+
+impl Death {
+    fn entry(self) -> Option<u32> {
+        match self {
+            Self::Entry(after) => Some(after),
+            Self::Never | Self::Write(_) => None,
+        }
+    }
+
+    fn write(self) -> Option<u32> {
+        match self {
+            Self::Write(point) => Some(point),
+            Self::Never | Self::Entry(_) => None,
+        }
+    }
+}
+
+impl FromStr for Death {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
+        match text.split_once('=') {
+            None if text == "never" => Ok(Self::Never),
+            Some(("entry", after)) => Ok(Self::Entry(number(after)?)),
+            Some(("write", point)) => Ok(Self::Write(number(point)?)),
+            _ => Err("expected never, entry=N or write=N".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Death {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Never => f.write_str("never"),
+            Self::Entry(after) => write!(f, "entry={after}"),
+            Self::Write(point) => write!(f, "write={point}"),
+        }
+    }
 }
 
 /// Serves until SIGTERM or SIGINT.
@@ -56,6 +111,11 @@ pub async fn serve(options: ServeOptions) -> Result<()> {
     let store_options = StoreOptions {
         max_tasks: settings.tasks.max,
         retention: settings.tasks.retention(),
+        die_at_write: options.rehearse.and_then(Death::write),
+    };
+    let origin = match options.rehearse {
+        None => Origin::Live,
+        Some(death) => Origin::Rehearsed(Rehearsal::dying(death.entry())),
     };
     let store = settings
         .tasks
@@ -69,7 +129,7 @@ pub async fn serve(options: ServeOptions) -> Result<()> {
         store,
         archive,
         sealer,
-        time: Time::System,
+        origin,
     });
 
     // Watched before anyone can know that we run, so that no signal is lost.

@@ -18,5 +18,5 @@ mod worker;
 pub use drive::Driver;
 pub use events::{Events, EventsClosed};
 pub use request_state::{Call, Question, Resumed, SealedCall, Sealer, StateError};
-pub use session::{CallTimes, Reply, Session, SessionOptions};
+pub use session::{CallTimes, Reply, Session, SessionOptions, begin};
 pub use worker::Worker;

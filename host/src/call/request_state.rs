@@ -5,8 +5,9 @@
 //! caller, tool, version of the tool and arguments only, and for a time; whatever does not verify is
 //! refused, and the refusal does not say what is wrong with it.
 
+use super::session::{FIRST_RUN, journal_options};
 use crate::catalog::Tool;
-use crate::journal::{Digest, Entry, Fault, Journal, JournalOptions, Time};
+use crate::journal::{Digest, Entry, Fault, Journal, Origin};
 use crate::limits::REQUEST_STATE_BYTES;
 use crate::protocol::{ClientFeatures, RpcError, check_answer};
 use crate::task::{Answered, Millis, Principal, Setup, request_digest};
@@ -302,7 +303,7 @@ impl SealedCall {
     ///
     /// # Errors
     /// A journal that cannot be read.
-    pub fn resume(self, time: Time) -> Result<Resumed, Fault> {
+    pub fn resume(self, origin: &Origin) -> Result<Resumed, Fault> {
         let mut answered: IndexMap<String, Answered> = IndexMap::new();
         let answers = self.answers();
         for (key, request, answer) in self.answered.0 {
@@ -317,14 +318,8 @@ impl SealedCall {
                 answered.insert(key.clone(), Answered { request, answer });
             }
         }
-        let options = JournalOptions {
-            seed: self.setup.seed,
-            attempt: 1,
-            started: self.setup.started,
-            time,
-            limit: self.setup.limits.journal_bytes,
-            kill_after: None,
-        };
+        let started = self.setup.started;
+        let options = journal_options(&self.setup, FIRST_RUN.attempt, started, origin);
         let texts = answers.into_iter().map(|(key, it)| (key, it.to_string()));
         let entry = Entry::Input {
             request: self.request,

@@ -8,7 +8,8 @@ use super::events::Events;
 use super::progress::ProgressGate;
 use super::request_state::{Question, Sealer};
 use crate::catalog::Tool;
-use crate::journal::{Fault, Journal, JournalOptions, Time};
+use crate::journal::{Fault, Journal, JournalOptions, Micros, Origin};
+use crate::limits::RunLimits;
 use crate::protocol::{ClientFeatures, Level, RpcError};
 use crate::runtime::wit::task::{CallStatus, FinalError};
 use crate::runtime::{Returned, RunError};
@@ -83,6 +84,8 @@ pub struct SessionOptions {
     pub offered: Map<String, Value>,
     /// Times.
     pub times: CallTimes,
+    /// Where seeds and clocks come from.
+    pub origin: Origin,
 }
 
 /// One call, or one run of a task.
@@ -225,7 +228,7 @@ impl Session {
             Ok(Returned::Error(error)) => Err(error),
             // The task goes on in another run; the client of an inline call was answered.
             Err(RunError::Parked | RunError::Asked) => return,
-            Err(RunError::Journal(Fault::Killed)) if self.task().is_some() => return,
+            Err(RunError::Journal(Fault::Killed)) if self.killed() => return,
             Err(error) => {
                 tracing::warn!(tool = &*self.options.tool.name, "{error}");
                 retry = error.may_retry();
@@ -234,6 +237,12 @@ impl Session {
         };
         // A handler that ended its call before may return what it likes.
         let _ = self.finish(outcome, retry).await;
+    }
+
+    /// A rehearsal ended the run. True: a later run goes on with the task.
+    fn killed(&self) -> bool {
+        self.options.origin.killed();
+        self.task().is_some()
     }
 
     pub(super) async fn finish(
@@ -308,24 +317,47 @@ impl State {
     }
 }
 
+/// What a journal of a run starts with.
+pub(super) fn journal_options(
+    setup: &Setup,
+    attempt: u32,
+    started: Micros,
+    origin: &Origin,
+) -> JournalOptions {
+    JournalOptions {
+        seed: setup.seed,
+        attempt,
+        started,
+        time: origin.time(),
+        limit: setup.limits.journal_bytes,
+        kill_after: origin.kill_after(),
+    }
+}
+
 /// The journal of a task's next run.
 ///
 /// # Errors
 /// A stored row that cannot be read.
-pub(super) fn journal_of(claim: &mut Claim, job: &Job, time: Time) -> Result<Journal, Fault> {
+pub(super) fn journal_of(claim: &mut Claim, job: &Job, origin: &Origin) -> Result<Journal, Fault> {
     let task = &claim.task;
     let started = match task.attempt {
         1 => job.setup.started,
         _ => u64::try_from(task.attempt_started_at).unwrap_or(0) * 1_000,
     };
-    let options = JournalOptions {
-        seed: job.setup.seed,
-        attempt: task.attempt,
-        started,
-        time,
-        limit: job.setup.limits.journal_bytes,
-        kill_after: None,
-    };
+    let options = journal_options(&job.setup, task.attempt, started, origin);
     let records = std::mem::take(&mut claim.records).into_iter().collect();
     Journal::replay(options, &claim.rows, records)
+}
+
+/// What a call that begins now keeps for good.
+#[must_use]
+pub fn begin(limits: RunLimits, origin: &Origin) -> (Setup, Journal) {
+    let setup = Setup {
+        seed: origin.seed(),
+        started: origin.time().start(),
+        limits,
+        detached_after: None,
+    };
+    let options = journal_options(&setup, FIRST_RUN.attempt, setup.started, origin);
+    (setup, Journal::new(options))
 }

@@ -10,7 +10,7 @@ use super::events::Events;
 use super::request_state::Sealer;
 use super::session::{CallTimes, Session, SessionOptions, journal_of};
 use crate::catalog::Versions;
-use crate::journal::Time;
+use crate::journal::Origin;
 use crate::protocol::RpcError;
 use crate::task::{Claim, Event, Millis, TaskId, Tasks, Wake, Writes, now};
 use std::collections::hash_map::Entry;
@@ -31,7 +31,7 @@ pub struct Worker {
     /// Times of calls.
     pub times: CallTimes,
     /// Where their clocks come from.
-    pub time: Time,
+    pub origin: Origin,
     /// For sessions, which have one.
     pub sealer: Arc<Sealer>,
     /// Runs at once.
@@ -130,7 +130,7 @@ impl Worker {
             .tool(&task.digest, &task.tool)
             .await
             .map_err(|error| RpcError::internal(error.to_string()))?;
-        let journal = journal_of(&mut claim, &job, self.time)
+        let journal = journal_of(&mut claim, &job, &self.origin)
             .map_err(|fault| RpcError::internal(fault.to_string()))?;
         let task = &claim.task;
         let options = SessionOptions {
@@ -148,6 +148,7 @@ impl Worker {
             answered: Default::default(),
             offered: Default::default(),
             times: self.times,
+            origin: self.origin.clone(),
         };
         Ok(Session::of_task(options, journal, id, task, cancel))
     }

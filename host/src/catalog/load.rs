@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A file that does not serve.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Refused {
     /// The file.
     pub path: PathBuf,

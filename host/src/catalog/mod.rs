@@ -19,7 +19,7 @@ use indexmap::IndexMap;
 use std::sync::Arc;
 
 /// The tools of a server, in the order they are listed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Catalog {
     tools: IndexMap<Arc<str>, Arc<Tool>>,
     components: usize,

@@ -9,6 +9,7 @@
 //! the seed; what is kept is bounded.
 
 mod entry;
+mod origin;
 mod random;
 mod replay;
 mod time;
@@ -17,6 +18,7 @@ mod time;
 mod replay_tests;
 
 pub use entry::{AskRefused, Digest, Entry, RecordRefused, StartAnswer};
+pub use origin::{Origin, Rehearsal, kill_this_process};
 pub use random::{Positions, Random, Seed};
 pub use replay::{Diverged, Fault, Journal, JournalOptions, Segment};
 pub use time::{Micros, Time};

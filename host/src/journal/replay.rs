@@ -325,6 +325,12 @@ impl Journal {
     /// The last recorded value of a key. If the entry that is next recorded it, the run goes on as
     /// if it had just done so.
     pub fn recall(&mut self, key: &str) -> Option<Vec<u8>> {
+        if !self.recalled.contains_key(key) {
+            self.counting = false;
+            // Inside a run of clock readings, what follows them is skipped as a whole or not at all.
+            let place = self.cursor + usize::from(self.reads > 0);
+            self.recalled.insert(key.to_owned(), place);
+        }
         match self.entries.get(self.cursor) {
             Some(Entry::Record {
                 key: recorded,
@@ -338,12 +344,6 @@ impl Journal {
                 self.skipped = true;
             }
             _ => {}
-        }
-        if !self.recalled.contains_key(key) {
-            self.counting = false;
-            // Inside a run of clock readings, what follows them is skipped as a whole or not at all.
-            let place = self.cursor + usize::from(self.reads > 0);
-            self.recalled.insert(key.to_owned(), place);
         }
         self.records.get(key).cloned()
     }

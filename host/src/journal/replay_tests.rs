@@ -245,6 +245,8 @@ enum Step {
     Record(u8, u8),
     /// Recall; if there is nothing, do these and record.
     Once(u8, Vec<Step>),
+    /// Recall how far it came; do these so many times, and record after each.
+    Rounds(u8, Vec<Step>),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -255,7 +257,11 @@ fn step() -> impl Strategy<Value = Step> {
         (100..103u8, any::<u8>()).prop_map(|(key, value)| Step::Record(key, value)),
     ];
     leaf.prop_recursive(2, 12, 4, |inner| {
-        (0..6u8, prop::collection::vec(inner, 0..4)).prop_map(|(key, steps)| Step::Once(key, steps))
+        let steps = prop::collection::vec(inner, 0..4);
+        (0..6u8, 0..4u8, steps).prop_map(|(key, rounds, steps)| match rounds {
+            0 => Step::Once(key, steps),
+            rounds => Step::Rounds(rounds, steps),
+        })
     })
 }
 
@@ -267,7 +273,7 @@ fn play(
     disk: &mut Disk,
     seen: &mut Vec<String>,
 ) -> Result<(), Fault> {
-    for step in steps {
+    for (index, step) in steps.iter().enumerate() {
         match step {
             Step::Clock => seen.push(format!("{}", journal.clock()?)),
             Step::Draw => seen.push(format!("{:?}", draw(journal))),
@@ -286,6 +292,21 @@ fn play(
                     }
                 };
                 seen.push(String::from_utf8_lossy(&value).into_owned());
+            }
+            Step::Rounds(rounds, inner) => {
+                let key = format!("{path}/at{index}");
+                let mut kept = journal.recall(&key).unwrap_or_default();
+                for round in kept.len()..usize::from(*rounds) {
+                    let mut own = Vec::new();
+                    play(&format!("{key}.{round}"), inner, journal, disk, &mut own)?;
+                    kept.push(
+                        own.join(",")
+                            .bytes()
+                            .fold(0, |sum: u8, byte| sum.wrapping_mul(31).wrapping_add(byte)),
+                    );
+                    record(journal, disk, &key, &kept)?;
+                }
+                seen.push(format!("{kept:?}"));
             }
         }
     }

@@ -83,7 +83,10 @@ struct Timer {
 #[wasmtime_wasi::async_trait]
 impl Pollable for Timer {
     async fn ready(&mut self) {
-        tokio::time::sleep(self.time.until(self.deadline)).await;
+        let left = self.time.until(self.deadline);
+        if !left.is_zero() {
+            tokio::time::sleep(left).await;
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! `tools/call`: everything that is checked before a handler runs.
 
 use super::{MethodResult, Server};
-use crate::call::{Call, Events, Question, Reply, Resumed, SealedCall, Session, SessionOptions};
+use crate::call::{
+    Call, Events, Question, Reply, Resumed, SealedCall, Session, SessionOptions, begin,
+};
 use crate::catalog::TaskSupport;
-use crate::journal::{Journal, JournalOptions, Seed};
 use crate::limits::RunLimits;
 use crate::protocol::{Answer, ClientFeatures, Headers, Request, RpcError, raw, success, text};
-use crate::task::{Principal, Setup, TaskView, now};
+use crate::task::{Principal, TaskView, now};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -77,6 +78,7 @@ impl Server {
             answered: resumed.answered,
             offered,
             times: self.call_times(),
+            origin: self.origin.clone(),
         };
         let (session, reply) = Session::new(options, resumed.journal);
         match self.driver.run(session, reply).await {
@@ -90,20 +92,7 @@ impl Server {
     /// A call that begins.
     fn begin(&self, features: ClientFeatures) -> Resumed {
         let limits = RunLimits::new(&self.settings.sandbox, &self.settings.tasks);
-        let setup = Setup {
-            seed: Seed::random(),
-            started: self.time.start(),
-            limits,
-            detached_after: None,
-        };
-        let journal = Journal::new(JournalOptions {
-            seed: setup.seed,
-            attempt: 1,
-            started: setup.started,
-            time: self.time,
-            limit: limits.journal_bytes,
-            kill_after: None,
-        });
+        let (setup, journal) = begin(limits, &self.origin);
         Resumed {
             features,
             setup,
@@ -126,7 +115,7 @@ impl Server {
         if !sealed.answer(responses)? {
             return Ok(Err(sealed.question(&self.sealer, call)?));
         }
-        let resumed = sealed.resume(self.time);
+        let resumed = sealed.resume(&self.origin);
         Ok(Ok(
             resumed.map_err(|fault| RpcError::internal(fault.to_string()))?
         ))

@@ -11,7 +11,7 @@ mod tools;
 
 use crate::call::{CallTimes, Driver, Events, Sealer, Worker};
 use crate::catalog::{Archive, Catalog, Versions};
-use crate::journal::Time;
+use crate::journal::Origin;
 use crate::protocol::{
     ClientFeatures, Envelope, Headers, Method, Request, RpcError, failure, success,
 };
@@ -57,8 +57,8 @@ pub struct Parts {
     pub archive: Archive,
     /// Seals what clients keep.
     pub sealer: Sealer,
-    /// The clock that guests read.
-    pub time: Time,
+    /// Where calls begin.
+    pub origin: Origin,
 }
 
 /// The server behind the transports.
@@ -74,7 +74,7 @@ pub struct Server {
     versions: Arc<Versions>,
     archive: Archive,
     sealer: Arc<Sealer>,
-    time: Time,
+    origin: Origin,
     listens: Arc<AtomicUsize>,
     driver: Driver,
 }
@@ -90,7 +90,7 @@ impl Server {
             store,
             archive,
             sealer,
-            time,
+            origin,
         } = parts;
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let (tasks, queue) = store
@@ -118,7 +118,7 @@ impl Server {
             versions: Arc::new(versions),
             archive,
             sealer: Arc::new(sealer),
-            time,
+            origin,
             listens: Arc::default(),
             driver,
         })
@@ -146,7 +146,7 @@ impl Server {
             versions: Arc::clone(&self.versions),
             driver: self.driver.clone(),
             times: self.call_times(),
-            time: self.time,
+            origin: self.origin.clone(),
             sealer: Arc::clone(&self.sealer),
             slots: self.settings.sandbox.instances as usize,
         };

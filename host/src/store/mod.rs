@@ -87,6 +87,8 @@ pub struct StoreOptions {
     pub max_tasks: usize,
     /// How long final tasks are kept.
     pub retention: Retention,
+    /// For rehearsals: the point of a durable store's writes at which the process kills itself.
+    pub die_at_write: Option<u32>,
 }
 
 /// A task store.

@@ -21,6 +21,7 @@ pub(super) const OPTIONS: StoreOptions = StoreOptions {
         without_ttl_ms: 1_000,
         at_least_ms: 100,
     },
+    die_at_write: None,
 };
 
 /// A store, and the folder it lives in.

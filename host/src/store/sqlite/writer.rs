@@ -5,6 +5,7 @@
 
 use super::super::{Applied, StoreError, StoreOptions, Swept};
 use super::rows;
+use crate::journal::kill_this_process;
 use crate::limits::{COMMIT_BATCH, SWEEP_BATCH};
 use crate::protocol::raw;
 use crate::task::{Change, Event, Failure, Job, Millis, Outcome, Task, TaskId, Writes, apply};
@@ -47,6 +48,7 @@ impl Writer {
             let count = self.count;
             let mut pending = Vec::new();
             let committed = self.transaction(first, operations, &mut pending);
+            self.may_die();
             if let Err(error) = &committed {
                 self.count = count;
                 tracing::error!(%error, "the task store could not write");
@@ -82,7 +84,20 @@ impl Writer {
         }
         match failure {
             Some(error) => Err(error),
-            None => self.connection.execute_batch("COMMIT"),
+            None => {
+                self.may_die();
+                self.connection.execute_batch("COMMIT")
+            }
+        }
+    }
+
+    /// A point at which a rehearsal may end the process.
+    fn may_die(&mut self) {
+        if let Some(left) = &mut self.options.die_at_write {
+            match left.checked_sub(1) {
+                Some(fewer) => *left = fewer,
+                None => kill_this_process(),
+            }
         }
     }
 

@@ -1,0 +1,211 @@
+//! `cofferdam test`: proves that a tool ends the same wherever its run, or its server, is killed.
+//!
+//! Invariant: every run of a case begins alike (one seed, a clock that depends on the journal alone),
+//! so that whatever comes out differently is the fault of the tool or of the server, never of the
+//! world. `cases` is what a tool author writes, `conversation` a client that keeps trying, `local`
+//! a server within this process whose runs are dropped, `process` one that is killed.
+
+mod cases;
+mod conversation;
+mod local;
+mod process;
+
+pub use cases::{Case, CasesError};
+
+use crate::serve::Death;
+use crate::settings::Settings;
+use anyhow::{Context as _, Result, bail};
+use chacha20::ChaCha12Rng;
+use chacha20::rand_core::{Rng as _, SeedableRng as _};
+use conversation::converse;
+use local::World;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// What is to be tested.
+pub struct TestOptions {
+    /// A component.
+    pub component: PathBuf,
+    /// Its cases; beside the component, with `.cases.toml` for `.wasm`, if not given.
+    pub cases: Option<PathBuf>,
+    /// Kill runs at each entry of the journal, one by one and in combinations.
+    pub kill_everywhere: bool,
+    /// Kill so many real servers for each case, spread over the journal's entries and the store's
+    /// writes.
+    pub processes: usize,
+    /// Settings of the servers.
+    pub settings: Settings,
+}
+
+/// Pairs of kills tried for a case, at most.
+const PAIRS: usize = 200;
+/// Random series of kills tried for a case.
+const SERIES: usize = 100;
+/// Kills in one series, at most. Fewer than the runs that may come to nothing in a row.
+const SERIES_KILLS: u32 = 12;
+
+/// What came of a case.
+#[derive(Default)]
+struct Tally {
+    entries: u32,
+    runs: usize,
+    kills: usize,
+    processes: usize,
+    differences: Vec<String>,
+}
+
+impl Tally {
+    /// Notes what came of a run that was disturbed.
+    fn note(&mut self, how: &str, kills: usize, expected: &str, got: Result<String>) {
+        self.runs += 1;
+        self.kills += kills;
+        let got = got.unwrap_or_else(|error| format!("{error:#}"));
+        if got != expected {
+            self.differences.push(format!(
+                "{how}:\n    expected {expected}\n    got      {got}"
+            ));
+        }
+    }
+}
+
+/// Runs a tool's cases. False if one came out differently.
+///
+/// # Errors
+/// The component or the cases cannot be used, or a case cannot be run at all.
+pub async fn test(options: TestOptions) -> Result<bool> {
+    let path = options
+        .cases
+        .clone()
+        .unwrap_or_else(|| options.component.with_extension("cases.toml"));
+    let cases = cases::read(&path)?;
+    let world = World::load(&options.component, options.settings.clone()).await?;
+    let mut same = true;
+    let mut total = Tally::default();
+    for case in &cases {
+        let tally = rehearse(&world, case, &options)
+            .await
+            .with_context(|| format!("{}: case {}", path.display(), case.title()))?;
+        tell(case, &tally)?;
+        same &= tally.differences.is_empty();
+        total.runs += tally.runs;
+        total.kills += tally.kills;
+        total.processes += tally.processes;
+    }
+    writeln!(
+        std::io::stdout(),
+        "{} cases, {} runs, {} kills within the process, {} servers killed: {}",
+        cases.len(),
+        total.runs,
+        total.kills,
+        total.processes,
+        if same { "all the same" } else { "DIFFERENT" }
+    )?;
+    Ok(same)
+}
+
+fn tell(case: &Case, tally: &Tally) -> std::io::Result<()> {
+    let mut out = std::io::stdout();
+    writeln!(
+        out,
+        "{}: {} entries, {} runs, {} kills, {} servers killed, {} differences",
+        case.title(),
+        tally.entries,
+        tally.runs,
+        tally.kills,
+        tally.processes,
+        tally.differences.len()
+    )?;
+    for difference in tally.differences.iter().take(5) {
+        writeln!(out, "  {difference}")?;
+    }
+    Ok(())
+}
+
+async fn rehearse(world: &World, case: &Case, options: &TestOptions) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let (expected, undisturbed) = world.run(case, &[], false).await;
+    let expected = expected.context("undisturbed")?;
+    tally.runs = 1;
+    if !options.kill_everywhere {
+        writeln!(std::io::stdout(), "{}: {expected}", case.title())?;
+        return Ok(tally);
+    }
+    let disturb = async |kills: &[u32], parked: bool, tally: &mut Tally| {
+        let (got, runs) = world.run(case, kills, parked).await;
+        let killed = runs.saturating_sub(undisturbed).min(kills.len());
+        let how = if parked { "parked, killed" } else { "killed" };
+        tally.note(
+            &format!("{how} after {kills:?} entries"),
+            killed,
+            &expected,
+            got,
+        );
+        runs
+    };
+    disturb(&[], true, &mut tally).await;
+    loop {
+        let runs = disturb(&[tally.entries], false, &mut tally).await;
+        if runs == undisturbed {
+            break;
+        }
+        disturb(&[tally.entries], true, &mut tally).await;
+        tally.entries += 1;
+    }
+    let mut dice = ChaCha12Rng::from_seed([0; 32]);
+    let sides = tally.entries + 1;
+    let all = (sides as usize).saturating_mul(sides as usize);
+    for pair in 0..all.min(PAIRS) {
+        let pair = if all <= PAIRS {
+            pair as u32
+        } else {
+            dice.next_u32()
+        };
+        let kills = [pair / sides % sides, pair % sides];
+        disturb(&kills, pair % 2 == 0, &mut tally).await;
+    }
+    for series in 0..SERIES {
+        let length = dice.next_u32() % SERIES_KILLS + 1;
+        let kills: Vec<u32> = (0..length).map(|_| dice.next_u32() % sides).collect();
+        disturb(&kills, series % 2 == 0, &mut tally).await;
+    }
+    kill_servers(
+        &options.component,
+        case,
+        options.processes,
+        &expected,
+        &mut tally,
+    )
+    .await?;
+    Ok(tally)
+}
+
+/// Kills real servers at places spread over all there are.
+async fn kill_servers(
+    component: &Path,
+    case: &Case,
+    processes: usize,
+    expected: &str,
+    tally: &mut Tally,
+) -> Result<()> {
+    if processes == 0 {
+        return Ok(());
+    }
+    // A commit has two points; hardly more commits than entries are made, and a few for the task.
+    let writes = 2 * (tally.entries + 4);
+    let deaths: Vec<Death> = (0..tally.entries)
+        .map(Death::Entry)
+        .chain((0..writes).map(Death::Write))
+        .collect();
+    let step = deaths.len().div_ceil(processes).max(1);
+    for death in deaths.into_iter().step_by(step) {
+        let mut server = process::Server::start(component, death).await?;
+        let got = converse(&mut server, case).await;
+        let died = server.deaths();
+        tally.processes += died;
+        if died > 1 {
+            bail!("the server died {died} times, and was killed only once ({death})");
+        }
+        tally.note(&format!("server killed at {death}"), 0, expected, got);
+    }
+    Ok(())
+}
