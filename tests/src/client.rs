@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use serde_json::{Map, Value, json};
 
-use crate::{Answer, Call, Listen, Task};
+use crate::{Answer, Asked, Call, Listen, Task};
 
 /// The revision that the tests speak.
 pub const VERSION: &str = "2026-07-28";
@@ -130,6 +130,15 @@ impl Client {
     pub async fn task(&self, name: &str, arguments: Value) -> Task {
         let answer = self.call(name, arguments).await;
         Task::created(self.clone(), answer.result())
+    }
+
+    /// Calls a tool that asks before anything else comes of it.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub async fn asked(&self, name: &str, arguments: Value) -> Asked {
+        let answer = self.call(name, arguments.clone()).await;
+        Asked::of(self, name, arguments, answer.result())
     }
 
     /// `tasks/get`.

@@ -12,6 +12,7 @@
     reason = "a test that meets the unexpected should fail, saying so"
 )]
 
+mod asked;
 mod call;
 mod client;
 mod files;
@@ -22,8 +23,10 @@ mod raw;
 mod schema;
 mod server;
 mod sse;
+mod store;
 mod task;
 
+pub use asked::{Asked, accept};
 pub use call::{Answer, Call};
 pub use client::{Client, Declares, META, TASKS, VERSION};
 pub use files::{guest, node, node_modules, root};
@@ -32,8 +35,9 @@ pub use listen::{Heard, Listen};
 pub use log::Log;
 pub use raw::raw;
 pub use schema::{Kind, check, fits};
-pub use server::{Options, Server};
+pub use server::{Options, Running, Server};
 pub use sse::{Event, Events};
+pub use store::sql;
 pub use task::{FINAL, Task, bare};
 
 use std::time::Duration;

@@ -48,12 +48,21 @@ impl Log {
     /// # Panics
     /// If none comes in time.
     pub async fn line(&self, parts: &[&str]) -> String {
+        self.nth_line(0, parts).await
+    }
+
+    /// How many lines hold all of `parts`.
+    pub fn count(&self, parts: &[&str]) -> usize {
+        holding(&self.text.borrow(), parts).count()
+    }
+
+    /// Waits until more than `before` lines hold all of `parts`, and returns the first of those.
+    ///
+    /// # Panics
+    /// If there are not as many in time.
+    pub async fn nth_line(&self, before: usize, parts: &[&str]) -> String {
         let mut changes = self.text.clone();
-        let find = |text: &String| {
-            text.lines()
-                .find(|line| parts.iter().all(|part| line.contains(part)))
-                .map(str::to_owned)
-        };
+        let find = |text: &String| holding(text, parts).nth(before).map(str::to_owned);
         patient(&format!("a log line with {parts:?}"), async {
             loop {
                 let found = find(&changes.borrow_and_update());
@@ -70,4 +79,9 @@ impl Log {
         })
         .await
     }
+}
+
+fn holding<'a>(text: &'a str, parts: &[&str]) -> impl Iterator<Item = &'a str> {
+    text.lines()
+        .filter(|line| parts.iter().all(|part| line.contains(part)))
 }

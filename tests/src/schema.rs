@@ -17,7 +17,7 @@ pub enum Kind {
     Discover,
     /// The result of `tools/list`.
     ToolList,
-    /// The result of a `tools/call` that was answered at once.
+    /// The result of a `tools/call` that was answered at once: what the tool said, or its questions.
     ToolResult,
     /// The result of a `tools/call` that became a task.
     CreateTask,

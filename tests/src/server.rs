@@ -19,6 +19,7 @@ pub struct Options {
     components: Vec<PathBuf>,
     settings: Vec<String>,
     store: Option<String>,
+    state_key: Option<PathBuf>,
 }
 
 impl Options {
@@ -53,6 +54,13 @@ impl Options {
         self
     }
 
+    /// The file with the key that seals `requestState` (`--state-key`), which servers may share.
+    #[must_use]
+    pub fn state_key(mut self, file: &Path) -> Self {
+        self.state_key = Some(file.to_owned());
+        self
+    }
+
     fn command(&self, data: &Path) -> Command {
         let mut command = Command::new(files::binary());
         command.arg("serve").args(&self.components);
@@ -61,6 +69,9 @@ impl Options {
             .arg(data);
         if let Some(store) = &self.store {
             command.args(["--store", store]);
+        }
+        if let Some(file) = &self.state_key {
+            command.arg("--state-key").arg(file);
         }
         for setting in &self.settings {
             command.args(["--set", setting]);
@@ -74,6 +85,15 @@ impl Options {
             .stderr(Stdio::piped());
         command
     }
+}
+
+/// What runs in a server at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// Instances of components, whatever they run.
+    pub instances: usize,
+    /// Tasks that have a run; one that is parked has none.
+    pub tasks: usize,
 }
 
 /// A running server. Dropping it kills the process.
@@ -197,11 +217,43 @@ impl Server {
 
     /// Asks the process to stop, and goes on.
     pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id())
             .ok()
             .and_then(Pid::from_raw)
             .expect("a process id");
-        kill_process(pid, Signal::TERM).expect("the server runs");
+        kill_process(pid, signal).expect("the server runs");
+    }
+
+    /// What runs in it now.
+    ///
+    /// # Panics
+    /// If it does not say so when it is asked (SIGUSR1).
+    pub async fn running(&self) -> Running {
+        let told = self.log.count(&["running now"]);
+        self.signal(Signal::USR1);
+        let line = self.log.nth_line(told, &["running now"]).await;
+        let number = |name: &str| -> Option<usize> {
+            let (_, rest) = line.split_once(name)?;
+            rest.split_whitespace().next()?.parse().ok()
+        };
+        match (number(" instances="), number(" tasks=")) {
+            (Some(instances), Some(tasks)) => Running { instances, tasks },
+            _ => panic!("not what runs: {line}"),
+        }
+    }
+
+    /// Asks what runs in it until that is `wanted`.
+    ///
+    /// # Panics
+    /// If it never is.
+    pub async fn until_running(&self, instances: usize, tasks: usize) {
+        let wanted = Running { instances, tasks };
+        let asked = async { while self.running().await != wanted {} };
+        patient(&format!("a server with {wanted:?}"), asked).await;
     }
 
     /// Waits until the process is gone.
@@ -221,10 +273,26 @@ impl Server {
         patient("the server to exit", polled).await
     }
 
+    /// Stops it as an operator would.
+    ///
+    /// # Panics
+    /// If it does not exit, or not cleanly.
+    pub async fn stop(&mut self) {
+        self.terminate();
+        let status = self.gone().await;
+        assert!(status.success(), "{status}: {}", self.log.text());
+    }
+
     /// Starts it again with the same options and data, after killing what runs.
-    pub async fn restart(mut self) -> Self {
+    pub async fn restart(self) -> Self {
+        let options = self.options.clone();
+        self.restart_with(options).await
+    }
+
+    /// Starts it again with other options and the same data, after killing what runs.
+    pub async fn restart_with(mut self, options: Options) -> Self {
         self.kill();
-        Self::start_in(self.options.clone(), Arc::clone(&self.data)).await
+        Self::start_in(options, Arc::clone(&self.data)).await
     }
 }
 

@@ -1,14 +1,10 @@
 //! Questions and answers (M-14, M-15; section D).
 
-use cofferdam_tests::{Client, Declares, Options, Server, Task};
+use cofferdam_tests::{Client, Declares, Options, Server, Task, accept};
 use serde_json::{Value, json};
 
 fn client(server: &Server) -> Client {
     server.client().declaring(Declares::TasksAndForms)
-}
-
-fn accept(value: &str) -> Value {
-    json!({"action": "accept", "content": {"value": value}})
 }
 
 fn open(state: &Value) -> Vec<&str> {

@@ -4,6 +4,12 @@
 use cofferdam_tests::{Client, Declares, Options, Server};
 use serde_json::json;
 
+/// A server whose tasks keep their instances however long they sleep: a parked one that ends is not
+/// run again, so its guest meets nothing.
+async fn keeping_instances() -> Server {
+    Server::start(Options::probe().set("tasks.park-after-ms", 2 * 3_600_000)).await
+}
+
 /// Every verb that would change the call answers that it is over.
 const ALL: &str = "final: start-task progress complete fail sleep require-input record";
 
@@ -38,7 +44,7 @@ async fn nothing_changes_an_inline_call_after_its_handler_ended_it() {
 
 #[tokio::test]
 async fn nothing_changes_a_task_after_its_client_cancelled_it() {
-    let server = Server::start(Options::probe()).await;
+    let server = keeping_instances().await;
     let task = client(&server).task("wait", json!({"mark": "mark"})).await;
     task.cancel().await;
     let end = task.get().await;
@@ -52,7 +58,7 @@ async fn nothing_changes_a_task_after_its_client_cancelled_it() {
 
 #[tokio::test]
 async fn nothing_changes_a_task_after_its_ttl() {
-    let server = Server::start(Options::probe()).await;
+    let server = keeping_instances().await;
     let arguments = json!({"mark": "mark", "options": {"ttl": 300}});
     let task = client(&server).task("wait", arguments).await;
     let line = server.log().line(&["mark:"]).await;

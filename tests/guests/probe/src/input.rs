@@ -1,7 +1,7 @@
 //! A tool that asks.
 
-use crate::names;
-use crate::tasks::{End, Options, begin};
+use crate::tasks::{End, Options};
+use crate::{names, tasks};
 use cofferdam_guest::prelude::*;
 use cofferdam_guest::{Action, InputAnswer};
 use serde_json::{Map, Value, json};
@@ -17,8 +17,20 @@ pub enum Kind {
     Roots,
 }
 
-/// Becomes a task unless told not to, and asks all keys at once; then perhaps asks again; then ends,
-/// with the answers if nothing else is said.
+/// When the call becomes a task.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Begin {
+    /// Before it asks.
+    #[default]
+    First,
+    /// After the first question is answered.
+    Between,
+    Never,
+}
+
+/// Becomes a task and asks all keys at once; then perhaps asks again; then ends, with the answers if
+/// nothing else is said.
 #[tool(task = "optional")]
 #[allow(clippy::too_many_arguments)]
 pub fn ask(
@@ -29,15 +41,26 @@ pub fn ask(
     /// The form's schema, as text.
     schema: Option<String>,
     then: Option<End>,
-    inline: Option<bool>,
+    begin: Option<Begin>,
+    /// To be recorded before anything is asked, in bytes.
+    kept: Option<usize>,
     options: Option<Options>,
 ) -> Result<ToolResult> {
-    if inline != Some(true) {
-        begin(call, options)?;
+    let when = begin.unwrap_or_default();
+    let mut options = options.unwrap_or_default();
+    if let Some(bytes) = kept {
+        call.record("kept", &vec![7; bytes])?;
     }
     let request = request(kind.unwrap_or_default(), schema);
     let mut told = Map::new();
-    for keys in [Some(keys), again].into_iter().flatten() {
+    for (keys, now) in [(Some(keys), Begin::First), (again, Begin::Between)] {
+        if when == now {
+            tasks::begin(call, Some(std::mem::take(&mut options)))?;
+        }
+        let keys = keys.unwrap_or_default();
+        if keys.is_empty() && now == Begin::Between {
+            continue;
+        }
         match call.ask(keys.iter().map(|key| (key.as_str(), request.clone()))) {
             Ok(answers) => {
                 told.extend(

@@ -3,6 +3,7 @@
 use crate::tasks::{Options, begin};
 use crate::{faults, names};
 use cofferdam_guest::prelude::*;
+use serde_json::json;
 
 /// Records values of so many bytes under keys, and says what came of each and what is recalled.
 #[tool(task = "optional")]
@@ -24,10 +25,23 @@ pub fn keep(call: &Call, keys: Vec<String>, bytes: Option<usize>) -> String {
     told.join("; ")
 }
 
-/// Becomes a task that traps so many times before it says how often it was run.
+/// Becomes a task that asks if it is told to, and traps so many times before it says how often it was
+/// run.
 #[tool(task = "optional")]
-pub fn retry(call: &Call, traps: u8, options: Option<Options>) -> Result<String> {
+pub fn retry(
+    call: &Call,
+    traps: u8,
+    keys: Option<Vec<String>>,
+    options: Option<Options>,
+) -> Result<String> {
     begin(call, options)?;
+    if let Some(keys) = keys {
+        let form = json!({ "type": "object", "properties": {} });
+        call.ask(
+            keys.into_iter()
+                .map(|key| (key, InputRequest::form_with("Go on?", &form))),
+        )?;
+    }
     let runs = call
         .recall("runs")
         .and_then(|kept| kept.first().copied())

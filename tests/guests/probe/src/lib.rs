@@ -30,6 +30,7 @@ cofferdam_guest::export!(
     tasks::finish,
     tasks::wait,
     tasks::steps,
+    tasks::work,
     tasks::start,
     tasks::start_none,
     tasks::required,

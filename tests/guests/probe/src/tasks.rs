@@ -4,6 +4,7 @@ use crate::{faults, names};
 use cofferdam_guest::prelude::*;
 use cofferdam_guest::{ClientFeatures, InputError, RecordError, StartError};
 use serde_json::json;
+use std::hint::black_box;
 
 /// Options of a task, as a test gives them.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -43,7 +44,7 @@ impl Options {
             options = options.status(message);
         }
         if let Some(attempts) = self.attempts {
-            options = options.attempts(attempts);
+            options = options.max_attempts(attempts);
         }
         options
     }
@@ -181,6 +182,15 @@ pub fn steps(call: &Call, number: u32, pause: u64) -> Result<String> {
         call.sleep(Duration::from_millis(pause))?;
     }
     Ok("done".to_owned())
+}
+
+/// Becomes a task, says that it is at work, and adds up so many million numbers, from 0 on.
+#[tool(task = "optional")]
+pub fn work(call: &Call, millions: u32) -> Result<String> {
+    begin(call, None)?;
+    call.progress(1, None, "at work")?;
+    let sum = (0..u64::from(millions) * 1_000_000).fold(0, |sum, n| black_box(sum + n));
+    Ok(sum.to_string())
 }
 
 /// Starts a task so many times, and says what came of each.
