@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// Print a JSON object whose `ratios` compare each server with the others
     #[arg(long)]
     json: bool,
-    /// Measure only this, beside what it is compared with: inline, task_memory, task_sqlite
+    /// Measure only this, beside what it is compared with: inline, task_memory, task_sqlite, parked
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Seconds of each measurement
@@ -29,6 +29,9 @@ pub(crate) struct Options {
     /// How many connections, each with one request under way; the first number makes the ratios
     #[arg(long, value_name = "N,..", default_value = "64,8,1")]
     connections: String,
+    /// Tasks that wait at once for `parked`
+    #[arg(long, value_name = "N", default_value = "100000")]
+    parked: String,
 }
 
 /// Builds, and measures.
@@ -56,6 +59,7 @@ pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
     bench.arg("--data").arg(data);
     bench.args(["--seconds", &options.seconds, "--rounds", &options.rounds]);
     bench.args(["--connections", &options.connections]);
+    bench.args(["--parked", &options.parked]);
     for name in &options.only {
         bench.args(["--only", name]);
     }

@@ -1,7 +1,7 @@
 //! Who is measured, and at what. The names are those of the report and of `--only`.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
@@ -71,24 +71,29 @@ pub(crate) const ALL: [Contender; 5] = [
 
 impl Contender {
     /// The command that serves it; `data` is an empty folder.
-    pub(crate) fn command(&self, place: &Place, data: &std::path::Path) -> Result<Command> {
+    pub(crate) fn command(&self, place: &Place, data: &Path) -> Result<Command> {
         match self.server {
             Server::Peer(name) => {
                 let mut command = Command::new(env::current_exe()?);
                 command.args(["serve", name]);
                 Ok(command)
             }
-            Server::Host(store) => {
-                let mut command = Command::new(&place.host);
-                command.arg("serve").arg(&place.guest);
-                command
-                    .args(["--listen", "127.0.0.1:0", "--store", store, "--data"])
-                    .arg(data);
-                // No task is swept while it is measured, so their number must not be the limit.
-                command.args(["--set", "tasks.max=10000000"]);
-                command.env("RUST_LOG", "warn");
-                Ok(command)
-            }
+            Server::Host(store) => Ok(place.serve(store, data)),
         }
+    }
+}
+
+impl Place {
+    /// The command that runs the host.
+    pub(crate) fn serve(&self, store: &str, data: &Path) -> Command {
+        let mut command = Command::new(&self.host);
+        command.arg("serve").arg(&self.guest);
+        command
+            .args(["--listen", "127.0.0.1:0", "--store", store, "--data"])
+            .arg(data);
+        // No task is swept while it is measured, so their number must not be the limit.
+        command.args(["--set", "tasks.max=10000000"]);
+        command.env("RUST_LOG", "warn");
+        command
     }
 }

@@ -1,9 +1,11 @@
 //! Benchmarks whose figures are ratios: servers run side by side, in alternating rounds, under the
-//! same load. Every answer is checked, so a server that fails cannot look fast.
+//! same load; and what tasks cost that wait. Every answer is checked, so a server that fails cannot
+//! look fast.
 
 mod contender;
 mod disk;
 mod load;
+mod parked;
 mod peers;
 mod process;
 mod report;

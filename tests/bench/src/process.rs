@@ -4,14 +4,17 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A server that listens.
 pub(crate) struct Server {
     child: Child,
+    reports: Mutex<mpsc::Receiver<Running>>,
     pub(crate) address: SocketAddr,
 }
 
@@ -21,12 +24,17 @@ impl Server {
         let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .with_context(|| format!("cannot run {}", command.get_program().display()))?;
+        let (sender, reports) = mpsc::channel();
         let mut server = Self {
             child,
+            reports: Mutex::new(reports),
             address: ([0, 0, 0, 0], 0).into(),
         };
+        let stderr = server.child.stderr.take().context("stderr is piped")?;
+        std::thread::spawn(move || pass_on(stderr, &sender));
         let stdout = server.child.stdout.take().context("stdout is piped")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
@@ -64,6 +72,47 @@ impl Server {
         let pages = pages.context("/proc/PID/statm has a second number")?;
         Ok(pages * rustix::param::page_size() as u64)
     }
+
+    /// What the host runs now, as it says when it gets SIGUSR1.
+    pub(crate) fn running(&self) -> Result<Running> {
+        let id = Pid::from_raw(self.child.id().try_into()?).context("a process has an id")?;
+        let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        kill_process(id, Signal::USR1)?;
+        let report = reports.recv_timeout(Duration::from_secs(5));
+        report.context("the server did not say what it runs")
+    }
+}
+
+/// What a host runs at one moment.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub(crate) struct Running {
+    pub(crate) instances: u64,
+    pub(crate) tasks: u64,
+}
+
+impl Running {
+    fn read(line: &str) -> Option<Self> {
+        let (_, line) = line.split_once(": running now ")?;
+        let number = |name: &str| {
+            let mut words = line.split_whitespace();
+            words.find_map(|word| word.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
+        };
+        Some(Self {
+            instances: number("instances")?,
+            tasks: number("tasks")?,
+        })
+    }
+}
+
+/// Takes a server's reports out of its log, and passes on the rest.
+fn pass_on(log: ChildStderr, reports: &mpsc::Sender<Running>) {
+    for line in BufReader::new(log).lines().map_while(Result::ok) {
+        match Running::read(&line) {
+            // Nobody asks any more if the server is being dropped.
+            Some(running) => drop(reports.send(running)),
+            None => eprintln!("{line}"),
+        }
+    }
 }
 
 impl Drop for Server {
@@ -71,5 +120,19 @@ impl Drop for Server {
         // An error says that it is gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Running;
+
+    #[test]
+    fn a_report_is_told_from_other_lines() {
+        let line =
+            "2026-01-01T00:00:00.0Z  INFO cofferdam::serve: running now instances=3 tasks=14";
+        let (instances, tasks) = (3, 14);
+        assert_eq!(Running::read(line), Some(Running { instances, tasks }));
+        assert_eq!(Running::read("INFO cofferdam::serve: stopping"), None);
     }
 }

@@ -1,11 +1,13 @@
 //! What is printed: absolute figures for the curious, ratios for comparison between machines.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
 use crate::contender::{FLOOR, SDK};
 use crate::load::Outcome;
+use crate::parked::{Look, Parked};
 use crate::rounds::{Measured, Series, median};
 
 /// A table for people.
@@ -52,12 +54,57 @@ pub(crate) fn table(measured: &Measured) -> String {
             figures.load * 100.0,
         );
     }
+    if let Some(parked) = &measured.parked {
+        parked_table(&mut text, parked);
+    }
     let _ = writeln!(
         text,
         "\ndisk: {:.0} durable 4 KiB appends/s, one after the other",
         measured.syncs
     );
     text
+}
+
+fn parked_table(text: &mut String, parked: &Parked) {
+    let heading = format!("{} parked", parked.tasks);
+    let _ = writeln!(
+        text,
+        "\n{heading:<16}{:>10} {:>11} {:>10} {:>10} {:>9} {:>9} {:>8} {:>8} {:>8}",
+        "RSS B/task",
+        "disk B/task",
+        "instances",
+        "RSS MiB",
+        "start ms",
+        "resumed",
+        "p50 ms",
+        "p99 ms",
+        "max ms",
+    );
+    for (name, look) in [
+        ("first server", &parked.first),
+        ("after a kill", &parked.second),
+    ] {
+        let _ = writeln!(
+            text,
+            "{name:<16}{:>10.0} {:>11.0} {:>10} {:>10.0} {:>9.0} {:>9} {:>8.3} {:>8.3} {:>8.3}",
+            look.memory,
+            look.disk,
+            look.running.instances,
+            mib(look.resident),
+            ms(look.start),
+            look.resumed.tasks,
+            ms(look.resumed.p50),
+            ms(look.resumed.p99),
+            ms(look.resumed.longest),
+        );
+    }
+    let _ = writeln!(
+        text,
+        "\n{:.0} tasks/s came to wait, {:.0} us of server CPU each; the goals are under 4096 B of RSS \
+         a task, no instance, a p99 under 50 ms",
+        parked.rate,
+        parked.cpu.as_secs_f64() * 1e6,
+    );
 }
 
 /// An object for programs, with ratios at the first number of connections: `ratios` of operations
@@ -93,6 +140,31 @@ pub(crate) fn json(measured: &Measured) -> Value {
         "cores": std::thread::available_parallelism().map_or(0, usize::from),
         "durable_appends_per_s": measured.syncs.round(),
         "series": series,
+        "parked": measured.parked.as_ref().map(parked_json),
+    })
+}
+
+fn parked_json(parked: &Parked) -> Value {
+    let look = |look: &Look| {
+        json!({
+            "rss_bytes_per_task": look.memory.round(),
+            "disk_bytes_per_task": look.disk.round(),
+            "instances": look.running.instances,
+            "tasks_running": look.running.tasks,
+            "rss_mib": round(mib(look.resident)),
+            "start_ms": round(ms(look.start)),
+            "resumed": look.resumed.tasks,
+            "p50_ms": ms(look.resumed.p50),
+            "p99_ms": ms(look.resumed.p99),
+            "max_ms": ms(look.resumed.longest),
+        })
+    };
+    json!({
+        "tasks": parked.tasks,
+        "tasks_per_s": parked.rate.round(),
+        "server_cpu_us_per_task": round(parked.cpu.as_secs_f64() * 1e6),
+        "first": look(&parked.first),
+        "after_kill": look(&parked.second),
     })
 }
 
@@ -137,10 +209,10 @@ impl Figures {
         Self {
             rate,
             spread: (most - least) / rate,
-            p50_ms: median(&all(|outcome| outcome.p50.as_secs_f64() * 1e3)),
-            p99_ms: median(&all(|outcome| outcome.p99.as_secs_f64() * 1e3)),
+            p50_ms: median(&all(|outcome| ms(outcome.p50))),
+            p99_ms: median(&all(|outcome| ms(outcome.p99))),
             cpu_us: median(&all(|outcome| outcome.cpu.as_secs_f64() * 1e6)),
-            rss_mib: median(&all(|outcome| outcome.resident as f64 / f64::from(1 << 20))),
+            rss_mib: median(&all(|outcome| mib(outcome.resident))),
             requests: median(&all(|outcome| outcome.requests)),
             load: median(&all(|outcome| outcome.load)),
         }
@@ -187,6 +259,14 @@ fn ratio(
 fn bounds(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     (least, values.iter().copied().fold(0.0, f64::max))
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
 
 /// To three digits after the point: more would be noise.

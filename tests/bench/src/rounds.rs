@@ -9,12 +9,14 @@ use clap::Args;
 use crate::contender::{ALL, Contender, FLOOR, Place, SDK};
 use crate::disk;
 use crate::load::{Load, Outcome};
+use crate::parked::{self, Parked};
 use crate::process::Server;
 
 /// How much is measured.
 #[derive(Args)]
 pub(crate) struct Plan {
-    /// Measure only this contender, beside the two that it is compared with; may be repeated
+    /// Measure only this: a contender, beside the two that it is compared with, or `parked`; may be
+    /// repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Seconds of each measurement, after half a second of warm-up
@@ -26,6 +28,15 @@ pub(crate) struct Plan {
     /// How many connections, each with one request under way; the first number makes the ratios
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [64, 8, 1])]
     connections: Vec<usize>,
+    /// Tasks that wait at once for `parked`
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1_000..=1_000_000))]
+    parked: u32,
+}
+
+impl Plan {
+    fn names(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -38,7 +49,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// All that was measured.
 pub(crate) struct Measured {
     pub(crate) series: Vec<Series>,
-    /// Durable 4 KiB records a second of a lone appender; the median of the rounds.
+    pub(crate) parked: Option<Parked>,
+    /// Durable 4 KiB records a second of a lone appender; the median of the rounds, of which
+    /// `parked` is one.
     pub(crate) syncs: f64,
 }
 
@@ -53,7 +66,8 @@ pub(crate) struct Series {
 /// Carries out a plan.
 pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
     for name in &plan.only {
-        let names: Vec<_> = ALL.iter().map(|contender| contender.name).collect();
+        let mut names: Vec<_> = ALL.iter().map(|contender| contender.name).collect();
+        names.push(parked::NAME);
         ensure!(
             names.contains(&name.as_str()),
             "{name} is none of: {}",
@@ -66,9 +80,10 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
             "--connections must be from 1 to 1000"
         );
     }
+    let only_parked = !plan.only.is_empty() && plan.only.iter().all(|name| name == parked::NAME);
     let wanted = |contender: &&Contender| {
         let baseline = [FLOOR, SDK].contains(&contender.name);
-        baseline || plan.only.is_empty() || plan.only.iter().any(|name| name == contender.name)
+        !only_parked && (baseline || plan.names(contender.name))
     };
     let mut series = Vec::new();
     for &connections in &plan.connections {
@@ -81,11 +96,10 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
         }
     }
     let mut syncs = Vec::new();
-    for round in 1..=plan.rounds {
-        syncs.push(disk::syncs_per_second(
-            &place.data,
-            Duration::from_millis(500),
-        )?);
+    let disk = || disk::syncs_per_second(&place.data, Duration::from_millis(500));
+    let rounds = if only_parked { 0 } else { plan.rounds };
+    for round in 1..=rounds {
+        syncs.push(disk()?);
         for series in &mut series {
             let (name, connections) = (series.contender.name, series.connections);
             let outcome = once(place, plan, series.contender, connections);
@@ -98,8 +112,16 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
             series.outcomes.push(outcome);
         }
     }
+    let parked = if plan.names(parked::NAME) {
+        syncs.push(disk()?);
+        let parked = parked::measure(place, plan.parked as usize);
+        Some(parked.context(parked::NAME)?)
+    } else {
+        None
+    };
     Ok(Measured {
         series,
+        parked,
         syncs: median(&syncs),
     })
 }

@@ -10,13 +10,14 @@ use memchr::memmem;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-pub(super) struct Connection {
+/// One connection, with one request under way.
+pub(crate) struct Connection {
     stream: TcpStream,
     received: BytesMut,
 }
 
 impl Connection {
-    pub(super) async fn open(address: SocketAddr) -> Result<Self> {
+    pub(crate) async fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         Ok(Self {
@@ -26,7 +27,7 @@ impl Connection {
     }
 
     /// Sends a request; returns the body of its answer, which must be a 200.
-    pub(super) async fn exchange(&mut self, request: &[u8]) -> Result<&[u8]> {
+    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<&[u8]> {
         self.received.clear();
         self.stream.write_all(request).await?;
         let body = loop {

@@ -2,6 +2,7 @@
 //! 480 bytes of JSON. Each carries a number that its answer must bring back.
 
 use memchr::memmem;
+use serde_json::json;
 
 const HEAD: &str = "POST /mcp HTTP/1.1\r\n\
     Host: 127.0.0.1\r\n\
@@ -9,35 +10,50 @@ const HEAD: &str = "POST /mcp HTTP/1.1\r\n\
     Accept: application/json, text/event-stream\r\n\
     MCP-Protocol-Version: 2026-07-28\r\n";
 const TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+const FORMS: &str =
+    r#"{"elicitation":{"form":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 /// Where a number goes. All numbers have as many digits, so that all requests have one length.
 const HOLE: &str = "000000000000";
 
 /// Numbers that no other connection uses.
-pub(super) fn first_number(connection: usize) -> u64 {
+pub(crate) fn first_number(connection: usize) -> u64 {
     100_000_000_000 + 100_000_000 * connection as u64
 }
 
 /// A call that differs from the next one in its number only.
-pub(super) struct Call {
+pub(crate) struct Call {
     bytes: Vec<u8>,
     holes: Vec<usize>,
 }
 
 impl Call {
     /// A call of `echo`.
-    pub(super) fn echo() -> Self {
-        Self::new("echo", "{}")
+    pub(crate) fn echo() -> Self {
+        Self::telling("echo", "{}")
     }
 
     /// A call of `finish` by a client that knows tasks.
-    pub(super) fn finish() -> Self {
-        Self::new("finish", TASKS)
+    pub(crate) fn finish() -> Self {
+        Self::telling("finish", TASKS)
+    }
+
+    /// A call of `ask`: a task without ttl that waits for the text `value`, and ends with it.
+    pub(crate) fn ask() -> Self {
+        let arguments = r#"{"keys":["value"],"options":{"ttl":"unlimited"}}"#;
+        Self::new("ask", arguments, FORMS)
     }
 
     /// Either tool gives its text back: some prose and the number.
-    fn new(tool: &str, capabilities: &str) -> Self {
+    fn telling(tool: &str, capabilities: &str) -> Self {
         let prose = "The quick brown fox jumps over the lazy dog. ".repeat(4);
-        let arguments = format!(r##"{{"text":"{prose}#{HOLE}."}}"##);
+        Self::new(
+            tool,
+            &format!(r##"{{"text":"{prose}#{HOLE}."}}"##),
+            capabilities,
+        )
+    }
+
+    fn new(tool: &str, arguments: &str, capabilities: &str) -> Self {
         let params = format!(r#""name":"{tool}","arguments":{arguments}"#);
         let bytes = request("tools/call", tool, HOLE, &params, capabilities);
         let holes = memmem::find_iter(&bytes, HOLE).collect();
@@ -45,7 +61,7 @@ impl Call {
     }
 
     /// The bytes with this number.
-    pub(super) fn numbered(&mut self, number: u64) -> &[u8] {
+    pub(crate) fn numbered(&mut self, number: u64) -> &[u8] {
         let digits = number.to_string();
         for &hole in &self.holes {
             self.bytes[hole..hole + HOLE.len()].copy_from_slice(digits.as_bytes());
@@ -55,20 +71,44 @@ impl Call {
 }
 
 /// `tasks/get`.
-pub(super) fn get_task(task: &str, number: u64) -> Vec<u8> {
+pub(crate) fn get_task(task: &str, number: u64) -> Vec<u8> {
     let params = format!(r#""taskId":"{task}""#);
     request("tasks/get", task, &number.to_string(), &params, TASKS)
 }
 
+/// `tasks/update` with the answer to `ask`, which is the number.
+pub(crate) fn answer_task(task: &str, number: u64) -> Vec<u8> {
+    let params = format!(
+        r##""taskId":"{task}","inputResponses":{{"value":{{"action":"accept","content":{{"value":"#{number}."}}}}}}"##
+    );
+    request("tasks/update", task, &number.to_string(), &params, FORMS)
+}
+
+/// `subscriptions/listen` to some tasks.
+pub(crate) fn listen(tasks: &[&str], number: u64) -> Vec<u8> {
+    let params = format!(r#""notifications":{}"#, json!({ "taskIds": tasks }));
+    message(
+        "subscriptions/listen",
+        "",
+        &number.to_string(),
+        &params,
+        TASKS,
+    )
+}
+
+/// A message whose header repeats a name.
 fn request(method: &str, name: &str, id: &str, params: &str, capabilities: &str) -> Vec<u8> {
+    let header = format!("Mcp-Name: {name}\r\n");
+    message(method, &header, id, params, capabilities)
+}
+
+fn message(method: &str, header: &str, id: &str, params: &str, capabilities: &str) -> Vec<u8> {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"cofferdam-bench","version":"1.0.0"}},"io.modelcontextprotocol/clientCapabilities":{capabilities}}}}}}}"#
     );
     let length = body.len();
-    format!(
-        "{HEAD}Mcp-Method: {method}\r\nMcp-Name: {name}\r\nContent-Length: {length}\r\n\r\n{body}"
-    )
-    .into_bytes()
+    format!("{HEAD}Mcp-Method: {method}\r\n{header}Content-Length: {length}\r\n\r\n{body}")
+        .into_bytes()
 }
 
 #[cfg(test)]

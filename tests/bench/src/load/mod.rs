@@ -3,9 +3,9 @@
 //! One thread carries them all, at a raised priority where the system allows that, so that a
 //! server which takes every core cannot starve its own measurement.
 
-mod connection;
-mod message;
-mod workload;
+pub(crate) mod connection;
+pub(crate) mod message;
+pub(crate) mod workload;
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -22,7 +22,25 @@ use workload::Client;
 pub(crate) use workload::Workload;
 
 /// How long a server may take for its last answers.
-const GRACE: Duration = Duration::from_secs(20);
+pub(crate) const GRACE: Duration = Duration::from_secs(20);
+
+/// Runs clients on a thread of their own, at the raised priority.
+pub(crate) fn apart<T: Send, F: Future<Output = Result<T>>>(
+    clients: impl FnOnce() -> F + Send,
+) -> Result<T> {
+    std::thread::scope(|scope| {
+        let load = scope.spawn(|| {
+            // Refused without the right to do so; then the ratios are a little noisier.
+            let _ = rustix::process::setpriority_process(None, -15);
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            LocalSet::new().block_on(&runtime, clients())
+        });
+        load.join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
 
 /// How much of it.
 #[derive(Clone, Copy)]
@@ -53,18 +71,7 @@ pub(crate) struct Outcome {
 impl Load {
     /// Puts it on a server. An answer that is not right ends the measurement.
     pub(crate) fn put_on(self, server: &Server) -> Result<Outcome> {
-        std::thread::scope(|scope| {
-            let load = scope.spawn(|| {
-                // Refused without the right to do so; then the ratios are a little noisier.
-                let _ = rustix::process::setpriority_process(None, -15);
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_all()
-                    .build()?;
-                LocalSet::new().block_on(&runtime, self.measure(server))
-            });
-            load.join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
+        apart(|| self.measure(server))
     }
 
     async fn measure(self, server: &Server) -> Result<Outcome> {

@@ -69,36 +69,51 @@ impl Client {
         expect(answer, &format!(r#""id":{number}"#))?;
         expect(answer, r#""resultType":"task""#)?;
         let task = member(answer, r#""taskId":""#)?.to_owned();
-        let get = get_task(&task, number);
-        let mut requests = 1;
-        let mut pause = FIRST_PAUSE;
-        loop {
-            requests += 1;
-            let answer = self.connection.exchange(&get).await?;
-            expect(answer, &task)?;
-            match member(answer, r#""status":""#)? {
-                "working" => {
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(LAST_PAUSE);
-                }
-                "completed" => {
-                    expect(answer, &format!("#{number}.\""))?;
-                    return Ok(requests);
-                }
-                other => bail!("the task is {other}: {}", String::from_utf8_lossy(answer)),
+        let text = format!("#{number}.\"");
+        let polls = until(&mut self.connection, &task, number, "completed", &text).await?;
+        Ok(1 + polls)
+    }
+}
+
+/// Asks for a task that works until it is of this status; then the answer must hold this text.
+/// Returns how many requests it took.
+pub(crate) async fn until(
+    connection: &mut Connection,
+    task: &str,
+    number: u64,
+    status: &str,
+    text: &str,
+) -> Result<u64> {
+    let get = get_task(task, number);
+    let mut requests = 0;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        requests += 1;
+        let answer = connection.exchange(&get).await?;
+        expect(answer, task)?;
+        match member(answer, r#""status":""#)? {
+            found if found == status => {
+                expect(answer, text)?;
+                return Ok(requests);
             }
+            "working" => {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LAST_PAUSE);
+            }
+            other => bail!("the task is {other}: {}", String::from_utf8_lossy(answer)),
         }
     }
 }
 
-fn expect(answer: &[u8], text: &str) -> Result<()> {
+/// An answer must hold this text.
+pub(crate) fn expect(answer: &[u8], text: &str) -> Result<()> {
     let found = find(answer, text.as_bytes()).is_some();
     ensure!(found, "no {text} in {}", String::from_utf8_lossy(answer));
     Ok(())
 }
 
 /// The text between `before` and the next quotation mark.
-fn member<'a>(answer: &'a [u8], before: &str) -> Result<&'a str> {
+pub(crate) fn member<'a>(answer: &'a [u8], before: &str) -> Result<&'a str> {
     let answer = std::str::from_utf8(answer)?;
     let value = answer
         .split_once(before)

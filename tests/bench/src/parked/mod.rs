@@ -1,0 +1,180 @@
+//! Tasks that wait for their client: what each of many costs a server that keeps them in SQLite,
+//! and how soon one goes on once it is answered, before and after the server is killed.
+
+mod population;
+mod resume;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use hdrhistogram::Histogram;
+
+use crate::contender::Place;
+use crate::load::{GRACE, apart};
+use crate::process::{Running, Server};
+
+/// The name in `--only`.
+pub(crate) const NAME: &str = "parked";
+
+/// Tasks made before the first look at the server's memory, so that what it takes once is there.
+const WARM_UP: usize = 500;
+/// Tasks resumed before the server is killed, and as many after.
+const RESUMED: usize = 500;
+
+/// What was found.
+pub(crate) struct Parked {
+    /// Tasks that waited when the server was looked at, those of the warm-up left out.
+    pub(crate) tasks: usize,
+    /// Tasks a second that came to wait, their call and a look at them included.
+    pub(crate) rate: f64,
+    /// The server's CPU time for that, per task.
+    pub(crate) cpu: Duration,
+    /// The server that made them.
+    pub(crate) first: Look,
+    /// The next one, after the first was killed.
+    pub(crate) second: Look,
+}
+
+/// A server with all the tasks parked.
+pub(crate) struct Look {
+    /// From its process's start until it listens.
+    pub(crate) start: Duration,
+    /// Its memory in RAM, bytes.
+    pub(crate) resident: u64,
+    /// What that is more than without the tasks, bytes per task: than after the warm-up, or, for
+    /// the second, than the first one's when it began to listen.
+    pub(crate) memory: f64,
+    /// What the data folder holds more than after the warm-up, bytes per task.
+    pub(crate) disk: f64,
+    pub(crate) running: Running,
+    pub(crate) resumed: Resumed,
+}
+
+/// From an answer's first byte sent to the end of its task seen on a stream, one task at a time.
+pub(crate) struct Resumed {
+    pub(crate) tasks: u64,
+    pub(crate) p50: Duration,
+    pub(crate) p99: Duration,
+    pub(crate) longest: Duration,
+}
+
+impl Resumed {
+    /// Of times in microseconds.
+    fn of(times: &Histogram<u64>) -> Self {
+        Self {
+            tasks: times.len(),
+            p50: Duration::from_micros(times.value_at_quantile(0.5)),
+            p99: Duration::from_micros(times.value_at_quantile(0.99)),
+            longest: Duration::from_micros(times.max()),
+        }
+    }
+}
+
+/// Parks so many tasks, and resumes some.
+pub(crate) fn measure(place: &Place, tasks: usize) -> Result<Parked> {
+    let data = tempfile::tempdir_in(&place.data)?;
+    let (server, start) = listening(place, data.path())?;
+    let address = server.address;
+    let empty = server.resident()?;
+    apart(|| population::create(address, WARM_UP))?;
+    quiet(&server)?;
+
+    let (memory, disk) = (server.resident()?, bytes(data.path())?);
+    let (begun, cpu) = (Instant::now(), server.cpu()?);
+    let ids = apart(|| population::create(address, tasks))?;
+    let (elapsed, cpu) = (begun.elapsed(), server.cpu()?.saturating_sub(cpu));
+    eprintln!("{tasks} tasks parked in {:.0} s", elapsed.as_secs_f64());
+    let per_task = |after: u64, before: u64| (after as f64 - before as f64) / tasks as f64;
+    // Evenly over all; every other one is for the second server.
+    let spread: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let spread = pick(&spread, 2 * RESUMED);
+    let (now, later): (Vec<_>, Vec<_>) = (
+        spread.iter().copied().step_by(2).collect(),
+        spread.iter().copied().skip(1).step_by(2).collect(),
+    );
+    let look = |server: &Server, start, before, disk, ids: &[&str]| {
+        // What has answered takes signals, too.
+        apart(|| population::look(server.address, &ids[..1]))?;
+        let running = quiet(server)?;
+        let resident = server.resident()?;
+        let disk = per_task(bytes(data.path())?, disk);
+        Ok::<_, anyhow::Error>(Look {
+            start,
+            resident,
+            memory: per_task(resident, before),
+            disk,
+            running,
+            resumed: apart(|| resume::resume(server.address, ids))?,
+        })
+    };
+    let first = look(&server, start, memory, disk, &now).context("before the restart")?;
+    drop(server);
+    let (server, start) = listening(place, data.path())?;
+    let second = look(&server, start, empty, disk, &later).context("after the restart")?;
+    Ok(Parked {
+        tasks,
+        rate: tasks as f64 / elapsed.as_secs_f64(),
+        cpu: cpu.div_f64(tasks as f64),
+        first,
+        second,
+    })
+}
+
+/// A server that parks at once, and how long it took to listen.
+fn listening(place: &Place, data: &Path) -> Result<(Server, Duration)> {
+    let mut command = place.serve("sqlite", data);
+    command.args(["--set", "tasks.park-after-ms=0"]);
+    // Its answer to SIGUSR1.
+    command.env("RUST_LOG", "warn,cofferdam::serve=info");
+    let start = Instant::now();
+    Ok((Server::start(command)?, start.elapsed()))
+}
+
+/// Waits until nothing runs, for a while; gives what still does.
+fn quiet(server: &Server) -> Result<Running> {
+    let start = Instant::now();
+    loop {
+        let running = server.running()?;
+        if running == Running::default() || start.elapsed() > GRACE {
+            return Ok(running);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// So many of them, evenly spread; all if there are fewer.
+fn pick<'a>(all: &[&'a str], most: usize) -> Vec<&'a str> {
+    let number = most.min(all.len());
+    (0..number)
+        .map(|index| all[index * all.len() / number])
+        .collect()
+}
+
+/// What the files in a folder hold.
+fn bytes(folder: &Path) -> Result<u64> {
+    let mut sum = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let about = entry.metadata()?;
+        sum += if about.is_dir() {
+            bytes(&entry.path())?
+        } else {
+            about.len()
+        };
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pick;
+
+    #[test]
+    fn what_is_picked_is_spread_evenly() {
+        assert_eq!(pick(&["a", "b", "c", "d", "e", "f"], 3), ["a", "c", "e"]);
+        assert_eq!(pick(&["a", "b"], 3), ["a", "b"]);
+        assert!(pick(&[], 3).is_empty());
+    }
+}
