@@ -62,6 +62,9 @@ enum Command {
         /// what comes out with the undisturbed run.
         #[arg(long)]
         kill_everywhere: bool,
+        /// Disturbed runs for each case, about. One kill at each entry is always tried.
+        #[arg(long, value_name = "NUMBER", default_value_t = 300)]
+        runs: usize,
         /// Kill so many servers for each case, too, in the middle of runs and of writes.
         #[arg(
             long,
@@ -112,6 +115,7 @@ impl Command {
                 component,
                 cases,
                 kill_everywhere,
+                runs,
                 processes,
                 set,
             } => {
@@ -119,6 +123,7 @@ impl Command {
                     component,
                     cases,
                     kill_everywhere,
+                    runs,
                     processes,
                     settings: Settings::from_assignments(&set)?,
                 };

@@ -30,6 +30,8 @@ pub struct TestOptions {
     pub cases: Option<PathBuf>,
     /// Kill runs at each entry of the journal, one by one and in combinations.
     pub kill_everywhere: bool,
+    /// So many disturbed runs for each case, about. One kill at each entry is always tried.
+    pub runs: usize,
     /// Kill so many real servers for each case, spread over the journal's entries and the store's
     /// writes.
     pub processes: usize,
@@ -37,10 +39,6 @@ pub struct TestOptions {
     pub settings: Settings,
 }
 
-/// Pairs of kills tried for a case, at most.
-const PAIRS: usize = 200;
-/// Random series of kills tried for a case.
-const SERIES: usize = 100;
 /// Kills in one series, at most. Fewer than the runs that may come to nothing in a row.
 const SERIES_KILLS: u32 = 12;
 
@@ -153,20 +151,10 @@ async fn rehearse(world: &World, case: &Case, options: &TestOptions) -> Result<T
     }
     let mut dice = ChaCha12Rng::from_seed([0; 32]);
     let sides = tally.entries + 1;
-    let all = (sides as usize).saturating_mul(sides as usize);
-    for pair in 0..all.min(PAIRS) {
-        let pair = if all <= PAIRS {
-            pair as u32
-        } else {
-            dice.next_u32()
-        };
-        let kills = [pair / sides % sides, pair % sides];
-        disturb(&kills, pair % 2 == 0, &mut tally).await;
-    }
-    for series in 0..SERIES {
+    for run in tally.runs..options.runs {
         let length = dice.next_u32() % SERIES_KILLS + 1;
         let kills: Vec<u32> = (0..length).map(|_| dice.next_u32() % sides).collect();
-        disturb(&kills, series % 2 == 0, &mut tally).await;
+        disturb(&kills, run % 2 == 0, &mut tally).await;
     }
     kill_servers(
         &options.component,

@@ -2,6 +2,7 @@
 //! it; the last line counts the tests that ran.
 
 mod counts;
+mod kill;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -84,6 +85,9 @@ impl Report {
         for folder in guests::rust::WORKSPACES {
             let mut guests = guests::rust::native(checkout, folder);
             self.libtest(guests.args(["test", "--workspace", "--no-fail-fast"]));
+        }
+        for subject in kill::subjects(checkout) {
+            self.check(&mut subject.test(checkout));
         }
     }
 
