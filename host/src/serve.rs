@@ -135,6 +135,7 @@ pub async fn serve(options: ServeOptions) -> Result<()> {
     // Watched before anyone can know that we run, so that no signal is lost.
     let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for SIGINT")?;
+    let mut ask = signal(SignalKind::user_defined1()).context("cannot watch for SIGUSR1")?;
     let transport = HttpTransport::bind(&options.listen).await?;
     if !transport.is_loopback() {
         tracing::warn!(
@@ -160,7 +161,6 @@ pub async fn serve(options: ServeOptions) -> Result<()> {
     .context("cannot write to standard output")?;
 
     let watched = Arc::clone(&server);
-    let mut ask = signal(SignalKind::user_defined1()).context("cannot watch for SIGUSR1")?;
     tokio::spawn(async move {
         while ask.recv().await.is_some() {
             tracing::info!(

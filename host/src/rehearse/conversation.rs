@@ -84,6 +84,12 @@ async fn follow(wire: &mut impl Wire, case: &Case, id: &str) -> Result<String> {
     bail!("the task did not end")
 }
 
+/// Is what a client got an error, of the server or of the tool?
+pub(super) fn is_error(outcome: &str) -> bool {
+    let outcome: Value = serde_json::from_str(outcome).unwrap_or_default();
+    outcome.get("code").is_some() || outcome["isError"] == true
+}
+
 enum Outcome {
     Result(Value),
     Error(String),

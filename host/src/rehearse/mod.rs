@@ -45,6 +45,8 @@ const SERIES_KILLS: u32 = 12;
 /// What came of a case.
 #[derive(Default)]
 struct Tally {
+    /// What the undisturbed run gave is an error.
+    is_error: bool,
     entries: u32,
     runs: usize,
     kills: usize,
@@ -105,8 +107,9 @@ fn tell(case: &Case, tally: &Tally) -> std::io::Result<()> {
     let mut out = std::io::stdout();
     writeln!(
         out,
-        "{}: {} entries, {} runs, {} kills, {} servers killed, {} differences",
+        "{}{}: {} entries, {} runs, {} kills, {} servers killed, {} differences",
         case.title(),
+        if tally.is_error { " (an error)" } else { "" },
         tally.entries,
         tally.runs,
         tally.kills,
@@ -124,6 +127,7 @@ async fn rehearse(world: &World, case: &Case, options: &TestOptions) -> Result<T
     let (expected, undisturbed) = world.run(case, &[], false).await;
     let expected = expected.context("undisturbed")?;
     tally.runs = 1;
+    tally.is_error = conversation::is_error(&expected);
     if !options.kill_everywhere {
         writeln!(std::io::stdout(), "{}: {expected}", case.title())?;
         return Ok(tally);

@@ -1,5 +1,6 @@
 //! `tools/call`: everything that is checked before a handler runs.
 
+use super::discover::Interim;
 use super::{MethodResult, Server};
 use crate::call::{
     Call, Events, Question, Reply, Resumed, SealedCall, Session, SessionOptions, begin,
@@ -60,7 +61,7 @@ impl Server {
             None => (self.begin(features), responses),
             Some(state) => match self.go_on(&call, state, &responses)? {
                 Ok(resumed) => (resumed, Map::new()),
-                Err(question) => return Ok(success(request.id, question)),
+                Err(question) => return Ok(success(request.id, Interim::new(question))),
             },
         };
         let options = SessionOptions {
@@ -85,7 +86,7 @@ impl Server {
             Reply::Outcome(Ok(result)) => Ok(success(request.id, result)),
             Reply::Outcome(Err(error)) => Err(error),
             Reply::Task(id, task) => Ok(success(request.id, TaskView::Created(id, &task))),
-            Reply::Asked(question) => Ok(success(request.id, question)),
+            Reply::Asked(question) => Ok(success(request.id, Interim::new(*question))),
         }
     }
 

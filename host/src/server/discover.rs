@@ -30,6 +30,24 @@ impl<T> Complete<T> {
     }
 }
 
+/// An interim result: its own members, `resultType` among them, and the server's name.
+#[derive(Serialize)]
+pub(super) struct Interim<T> {
+    #[serde(flatten)]
+    members: T,
+    #[serde(rename = "_meta")]
+    meta: ServerMeta,
+}
+
+impl<T> Interim<T> {
+    pub(super) fn new(members: T) -> Self {
+        Self {
+            members,
+            meta: ServerMeta,
+        }
+    }
+}
+
 struct ServerMeta;
 
 impl Serialize for ServerMeta {
