@@ -24,6 +24,7 @@ mod schema;
 mod server;
 mod sse;
 mod store;
+mod subjects;
 mod task;
 
 pub use asked::{Asked, accept};
@@ -38,6 +39,7 @@ pub use schema::{Kind, check, fits};
 pub use server::{Options, Running, Server};
 pub use sse::{Event, Events};
 pub use store::sql;
+pub use subjects::{Subject, subjects};
 pub use task::{FINAL, Task, bare};
 
 use std::time::Duration;

@@ -83,20 +83,36 @@ async fn the_size_of_a_result() {
         .await;
 }
 
+// What the server keeps of a call, so that it can be run again.
+#[tokio::test]
+async fn the_journal_of_a_call() {
+    let limit = "tasks.journal-bytes";
+    let many = json!({"steps": 1000, "delay_ms": 0});
+    ends_at(limit, 4096, "progress", many.clone()).await;
+    let server = Server::start(Options::probe().set(limit, 1 << 20)).await;
+    server.client().result("progress", many).await;
+}
+
 // The same limits hold for tasks, where they fail the task.
 #[tokio::test]
 async fn limits_of_a_task_fail_it() {
-    for (limit, value, arguments) in [
-        ("sandbox.cpu-ms", 200, json!({"how": "spin"})),
-        ("sandbox.task-wall-ms", 300, json!({"how": "sleep"})),
-        ("sandbox.result-bytes", 10_000, json!({"how": "large"})),
-        ("sandbox.memory-bytes", 16 << 20, json!({"how": "allocate"})),
+    let finish = |how: &str| ("finish", json!({"how": how}));
+    for (limit, value, (tool, arguments)) in [
+        ("sandbox.cpu-ms", 200, finish("spin")),
+        ("sandbox.task-wall-ms", 300, finish("sleep")),
+        ("sandbox.result-bytes", 10_000, finish("large")),
+        ("sandbox.memory-bytes", 16 << 20, finish("allocate")),
+        (
+            "tasks.journal-bytes",
+            4096,
+            ("steps", json!({"number": 1000, "pause": 0})),
+        ),
     ] {
         let server = Server::start(Options::probe().set(limit, value)).await;
         let end = server
             .client()
             .declaring(Declares::Tasks)
-            .task("finish", arguments)
+            .task(tool, arguments)
             .await
             .end()
             .await;

@@ -6,6 +6,7 @@
     reason = "a test that meets the unexpected should fail, saying so"
 )]
 
+mod attempts;
 mod cancel;
 mod create;
 mod expiry;
@@ -14,6 +15,8 @@ mod input;
 mod listen;
 mod listen_filter;
 mod negotiation;
+mod parking;
+mod replay;
 mod restart;
 mod secrecy;
 mod stores;
