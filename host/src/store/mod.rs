@@ -3,6 +3,8 @@
 //! Invariants: an answer of a store is durable before it is given; every change goes through the
 //! one state machine, atomically; nothing lists tasks. A store knows no tools and no clients.
 
+#[cfg(test)]
+mod interleavings;
 mod lock;
 mod memory;
 mod sqlite;

@@ -25,19 +25,19 @@ pub(super) const OPTIONS: StoreOptions = StoreOptions {
 };
 
 /// A store, and the folder it lives in.
-struct Fixture {
-    store: Arc<dyn Store>,
+pub(super) struct Fixture {
+    pub(super) store: Arc<dyn Store>,
     _folder: Option<TempDir>,
 }
 
-fn memory(options: StoreOptions) -> Fixture {
+pub(super) fn memory(options: StoreOptions) -> Fixture {
     Fixture {
         store: Arc::new(MemoryStore::new(options)),
         _folder: None,
     }
 }
 
-fn sqlite(options: StoreOptions) -> Fixture {
+pub(super) fn sqlite(options: StoreOptions) -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(&folder.path().join("tasks.sqlite"), options).unwrap();
     Fixture {
@@ -83,7 +83,7 @@ pub(super) const FIRST: Fence = Fence {
     lease: 0,
 };
 
-fn job() -> Job {
+pub(super) fn job() -> Job {
     Job {
         arguments: raw(&json!({ "a": "ä\n" })),
         setup: Setup {
@@ -107,7 +107,7 @@ fn row(row: u32, replaces: bool, entries: &[u8]) -> Writes {
     }
 }
 
-fn failure(message: &str) -> Failure {
+pub(super) fn failure(message: &str) -> Failure {
     Failure {
         error: raw(&json!({ "code": -32603, "message": message })),
         message: message.to_owned(),
