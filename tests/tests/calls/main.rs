@@ -10,5 +10,6 @@ mod arguments;
 mod describe;
 mod faults;
 mod limits;
+mod questions;
 mod results;
 mod streams;
