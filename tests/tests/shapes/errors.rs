@@ -141,6 +141,26 @@ async fn of_tasks() {
 }
 
 #[tokio::test]
+async fn of_questions() {
+    let server = Server::start(Options::probe().set("tasks.answer-ms", 1)).await;
+    let client = server.client().declaring(Declares::TasksAndForms);
+    let arguments = json!({"keys": ["key"], "begin": "never"});
+    let asked = client.asked("ask", arguments.clone()).await;
+    let answers = json!({"key": {"action": "decline"}});
+    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    shape_of("state-expired", &asked.answer(answers.clone()).await);
+    let call = asked.call(answers).param("requestState", json!("x"));
+    shape_of("state-unverified", &call.answer().await);
+    let call = client
+        .tool("ask", arguments.clone())
+        .param("inputResponses", json!({"key": {}}));
+    shape_of("malformed-answer-of-a-call", &call.answer().await);
+    let mut large = arguments;
+    large["kept"] = json!(1 << 20);
+    shape_of("limit-request-state", &client.call("ask", large).await);
+}
+
+#[tokio::test]
 async fn of_tools_and_limits() {
     for (name, setting, value, tool, arguments) in [
         (
@@ -163,6 +183,13 @@ async fn of_tools_and_limits() {
             16 << 20,
             "allocate",
             json!({"bytes": 64 << 20}),
+        ),
+        (
+            "limit-journal",
+            "tasks.journal-bytes",
+            2048,
+            "progress",
+            json!({"steps": 1000, "delay_ms": 0}),
         ),
         (
             "limit-result",

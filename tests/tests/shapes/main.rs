@@ -26,6 +26,7 @@ fn shape(name: &str, value: &Value) {
         ),
         (".**.taskId", "[id]"),
         (".**.taskIds[]", "[id]"),
+        (".**.requestState", "[state]"),
         (".**.createdAt", "[time]"),
         (".**.lastUpdatedAt", "[time]"),
         (

@@ -112,6 +112,25 @@ async fn questions() {
         "task-update",
         &task.answer(json!({"key": {"action": "decline"}})).await,
     );
+    let arguments = json!({"keys": ["one", "other"], "begin": "never"});
+    shape_of("call-asks", &client.call("ask", arguments).await);
+}
+
+#[tokio::test]
+async fn attempts() {
+    let server = Server::start(Options::probe()).await;
+    let arguments = json!({"traps": 1, "options": {"attempts": 2, "message": "trying"}});
+    let task = client(&server).task("retry", arguments).await;
+    let state = task
+        .when("the first attempt to fail", |now| {
+            now["statusMessage"] != "trying"
+        })
+        .await;
+    shape("task-between-attempts", &state);
+    shape(
+        "task-completed-after-attempts",
+        &task.until("completed").await,
+    );
 }
 
 #[tokio::test]

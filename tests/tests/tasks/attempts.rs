@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use cofferdam_tests::{Client, Declares, FINAL, Listen, Options, Server, Task, accept};
+use cofferdam_tests::{Client, Declares, FINAL, Listen, Options, Running, Server, Task, accept};
 use serde_json::{Value, json};
 
 fn client(server: &Server) -> Client {
@@ -169,6 +169,48 @@ async fn attempts_outlive_the_server() {
     assert_eq!(task.get().await["statusMessage"], state["statusMessage"]);
     let end = task.until("completed").await;
     assert_eq!(end["result"]["content"][0]["text"], r#"{"tries":2}"#);
+}
+
+// The next attempt waits until the one before is really gone.
+#[tokio::test]
+async fn an_attempt_that_does_not_stop_is_dropped_before_the_next() {
+    let options = Options::probe()
+        .set("tasks.grace-ms", 1_200)
+        .set("sandbox.task-wall-ms", 300);
+    let server = Server::start(options).await;
+    let client = client(&server);
+    let arguments = json!({"how": "stubborn", "options": {"attempts": 2}});
+    let task = client.task("wait", arguments).await;
+    let mut listen = client.listen_to(&[&task]).await;
+    failed(&mut listen, "1 of 2").await;
+    let one = Running {
+        instances: 1,
+        tasks: 1,
+    };
+    assert_eq!(server.running().await, one);
+    let states = listen.rest().await;
+    let end = states.last().expect("the end");
+    assert!(message(end).contains("limit sandbox.task-wall-ms"), "{end}");
+    server.until_running(0, 0).await;
+    server
+        .log()
+        .nth_line(1, &["dropped a run that went on"])
+        .await;
+}
+
+#[tokio::test]
+async fn a_pause_between_attempts_ends_at_the_ttl() {
+    let server = Server::start(Options::probe().set("tasks.sweep-ms", 3_600_000)).await;
+    let client = client(&server);
+    let options = json!({"attempts": 100, "ttl": 1_500});
+    let task = client
+        .task("retry", json!({"traps": 99, "options": options}))
+        .await;
+    let mut listen = client.listen_to(&[&task]).await;
+    failed(&mut listen, "2 of 100").await;
+    let states = listen.rest().await;
+    let end = states.last().expect("the end");
+    assert!(message(end).contains("ttl"), "{end}");
 }
 
 #[tokio::test]

@@ -140,6 +140,21 @@ async fn a_running_a_waiting_and_a_sleeping_task_survive() {
     }
 }
 
+// One that the server made a task, since its tool did not.
+#[tokio::test]
+async fn a_slow_call_that_became_a_task_survives() {
+    let options = Options::probe().set("tasks.detach-after-ms.sleep", 30);
+    let server = Server::start(options).await;
+    let start = Instant::now();
+    let task = client(&server).task("sleep", json!({"ms": 900})).await;
+    let server = Loss::Kill.happens(server).await;
+    let task = task.through(&client(&server));
+    assert_eq!(bare(&task.get().await), bare(task.creation()));
+    let end = task.until("completed").await;
+    assert_eq!(end["result"]["content"][0]["text"], "slept");
+    assert!(start.elapsed() >= Duration::from_millis(900));
+}
+
 #[tokio::test]
 async fn of_two_questions_only_the_open_one_is_still_asked() {
     let server = Server::start(Options::guest("replay")).await;
