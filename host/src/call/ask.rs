@@ -12,7 +12,8 @@ use crate::limits::{INPUT_BYTES, INPUTS_PER_CALL};
 use crate::protocol::{ClientFeatures, InputRequest, RpcError};
 use crate::runtime::wit::task::{CallStatus, InputError};
 use crate::runtime::{Halt, features_to_wit};
-use crate::task::{Event, Refusal, ReportError, TaskId, Tasks, Writes, now};
+use crate::task::{Answered, Event, Refusal, ReportError, TaskId, Tasks, Writes, now};
+use indexmap::IndexMap;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
@@ -154,7 +155,7 @@ impl Session {
         requests: Answers,
         needed: ClientFeatures,
     ) -> Result<Result<Answers, InputError>, Halt> {
-        let answered = &self.options.answered;
+        let answered = self.state.lock().answered.clone();
         let used = requests.iter().enumerate().filter(|(index, (key, _))| {
             let twice = requests[..*index].iter().any(|(earlier, _)| earlier == key);
             twice || answered.contains_key(key)
@@ -182,15 +183,16 @@ impl Session {
         let missing = needed - self.options.client;
         let reply = if missing.is_empty() {
             match self.question(request, requests) {
-                Ok(Asked::Answered(answers)) => {
+                Ok(Asked::Answered { answers, all }) => {
                     let texts = answers
                         .iter()
-                        .map(|(key, it)| (key.clone(), it.to_string()));
-                    let answers_text = texts.collect();
-                    self.journal.lock().push(Entry::Input {
+                        .map(|(key, answer)| (key.clone(), answer.to_string()));
+                    let entry = Entry::Input {
                         request,
-                        answers: answers_text,
-                    })?;
+                        answers: texts.collect(),
+                    };
+                    self.journal.lock().push(entry)?;
+                    self.state.lock().answered = all;
                     return Ok(Ok(answers));
                 }
                 Ok(Asked::Question(question)) => Reply::Asked(question),
@@ -211,6 +213,7 @@ impl Session {
     /// The question for the client, unless it sent all the answers along.
     fn question(&self, request: Digest, requests: Answers) -> Result<Asked, StateError> {
         let options = &self.options;
+        let answered = self.state.lock().answered.clone();
         let journal = self.journal.lock();
         let records = journal.records().iter();
         let mut sealed = SealedCall {
@@ -221,13 +224,15 @@ impl Session {
             records: records
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect(),
-            answered: options.answered.clone().into(),
+            answered: answered.into(),
             request,
             open: requests.into(),
             given: Vec::new(),
         };
         if sealed.answer(&options.offered)? {
-            return Ok(Asked::Answered(sealed.answers()));
+            let answers = sealed.answers();
+            let all = sealed.all_answered();
+            return Ok(Asked::Answered { answers, all });
         }
         let call = Call {
             owner: &options.owner,
@@ -242,7 +247,11 @@ impl Session {
 /// What came of a question before the call is a task.
 enum Asked {
     Question(Box<Question>),
-    Answered(Answers),
+    /// The client had sent the answers along. `all` has those to earlier questions, too.
+    Answered {
+        answers: Answers,
+        all: IndexMap<String, Answered>,
+    },
 }
 
 fn meet(entry: &Entry, request: Digest) -> Option<Met> {

@@ -9,7 +9,7 @@ use super::session::{FIRST_RUN, journal_options};
 use crate::catalog::Tool;
 use crate::journal::{Digest, Entry, Fault, Journal, Origin};
 use crate::limits::REQUEST_STATE_BYTES;
-use crate::protocol::{ClientFeatures, RpcError, check_answer};
+use crate::protocol::{ClientFeatures, RpcError, check_answer, request_features};
 use crate::task::{Answered, Millis, Principal, Setup, request_digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -274,10 +274,7 @@ impl SealedCall {
     /// [`StateError::BadAnswer`]; nothing was taken.
     pub fn answer(&mut self, responses: &Map<String, Value>) -> Result<bool, StateError> {
         let mut given = Vec::new();
-        for (key, request) in &self.open.0 {
-            if self.given.iter().any(|(given, _)| given == key) {
-                continue;
-            }
+        for (key, request) in self.rest() {
             if let Some(response) = responses.get(key) {
                 let request = value(request);
                 check_answer(&request, response)
@@ -287,6 +284,21 @@ impl SealedCall {
         }
         self.given.extend(given);
         Ok(self.given.len() == self.open.0.len())
+    }
+
+    /// What a client must have declared to be asked for the rest.
+    #[must_use]
+    pub fn needed(&self) -> ClientFeatures {
+        self.rest()
+            .map(|(_, request)| request_features(&value(request)))
+            .collect()
+    }
+
+    /// The requests that are not answered yet, as JSON text.
+    fn rest(&self) -> impl Iterator<Item = (&String, &String)> {
+        let given = |key: &String| self.given.iter().any(|(given, _)| given == key);
+        let open = self.open.0.iter().filter(move |(key, _)| !given(key));
+        open.map(|(key, request)| (key, request))
     }
 
     /// The answers so far, in the order of the question.
@@ -299,25 +311,31 @@ impl SealedCall {
         self.open.0.iter().filter_map(answer).collect()
     }
 
+    /// Earlier questions and this one, as far as they are answered.
+    #[must_use]
+    pub fn all_answered(&self) -> IndexMap<String, Answered> {
+        let mut all: IndexMap<String, Answered> = IndexMap::new();
+        for (key, request, answer) in &self.answered.0 {
+            let (request, answer) = (*request, value(answer));
+            all.insert(key.clone(), Answered { request, answer });
+        }
+        let requests: HashMap<_, _> = self.open.0.iter().map(|(key, text)| (key, text)).collect();
+        for (key, answer) in self.answers() {
+            if let Some(text) = requests.get(&key) {
+                let request = request_digest(&value(text));
+                all.insert(key, Answered { request, answer });
+            }
+        }
+        all
+    }
+
     /// The call, ready to run again.
     ///
     /// # Errors
     /// A journal that cannot be read.
     pub fn resume(self, origin: &Origin) -> Result<Resumed, Fault> {
-        let mut answered: IndexMap<String, Answered> = IndexMap::new();
+        let answered = self.all_answered();
         let answers = self.answers();
-        for (key, request, answer) in self.answered.0 {
-            let answer = value(&answer);
-            answered.insert(key, Answered { request, answer });
-        }
-        let requests: HashMap<String, String> = self.open.0.into_iter().collect();
-        for (key, answer) in &answers {
-            let request = requests.get(key).map(|text| request_digest(&value(text)));
-            if let Some(request) = request {
-                let answer = answer.clone();
-                answered.insert(key.clone(), Answered { request, answer });
-            }
-        }
         let started = self.setup.started;
         let options = journal_options(&self.setup, FIRST_RUN.attempt, started, origin);
         let texts = answers.into_iter().map(|(key, it)| (key, it.to_string()));

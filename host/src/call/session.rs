@@ -78,7 +78,7 @@ pub struct SessionOptions {
     pub log_level: Option<Level>,
     /// Seals what the client keeps for a call that asks before it is a task.
     pub sealer: Arc<Sealer>,
-    /// Questions that the client answered before, and its answers.
+    /// Questions that the client answered in earlier requests of the call, and its answers.
     pub answered: IndexMap<String, Answered>,
     /// Answers that the client sent along before it was asked, by key.
     pub offered: Map<String, Value>,
@@ -110,6 +110,8 @@ pub(super) struct State {
     pub(super) reply: Option<oneshot::Sender<Reply>>,
     pub(super) progress: ProgressGate,
     pub(super) kept_message: Option<String>,
+    /// Questions that were answered before the call is a task, and their answers.
+    pub(super) answered: IndexMap<String, Answered>,
     /// When the task's ttl or its attempt's wall time is over.
     deadline: Option<Millis>,
 }
@@ -128,10 +130,14 @@ impl Session {
     /// An inline call, and where its reply will appear. The journal holds what an earlier request
     /// of the same call was answered.
     #[must_use]
-    pub fn new(options: SessionOptions, journal: Journal) -> (Arc<Self>, oneshot::Receiver<Reply>) {
+    pub fn new(
+        mut options: SessionOptions,
+        journal: Journal,
+    ) -> (Arc<Self>, oneshot::Receiver<Reply>) {
         let (reply, receiver) = oneshot::channel();
         let state = State {
             reply: Some(reply),
+            answered: std::mem::take(&mut options.answered),
             ..State::new(Phase::Inline, FIRST_RUN)
         };
         let session = Self::with(options, journal, state, CancellationToken::new());
@@ -312,6 +318,7 @@ impl State {
             reply: None,
             progress: ProgressGate::default(),
             kept_message: None,
+            answered: IndexMap::new(),
             deadline: None,
         }
     }

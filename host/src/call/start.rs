@@ -172,7 +172,7 @@ impl Session {
 
     fn new_task(&self, tasks: &Tasks, options: Checked) -> Task {
         let now = now();
-        let answered = self.options.answered.clone();
+        let answered = self.state.lock().answered.clone();
         Task {
             owner: self.options.owner.clone(),
             tool: self.options.tool.name.to_string(),

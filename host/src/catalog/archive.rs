@@ -24,6 +24,18 @@ pub enum ArchiveError {
     Changed(PathBuf),
 }
 
+impl ArchiveError {
+    /// Why, for whoever must not know paths.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Io(..) => "it cannot be read",
+            Self::Missing(_) => "it is not kept",
+            Self::Changed(_) => "the kept file was changed",
+        }
+    }
+}
+
 /// A folder of components.
 #[derive(Clone, Debug)]
 pub struct Archive(PathBuf);

@@ -14,8 +14,8 @@ use tokio::sync::Mutex;
 #[derive(Debug, thiserror::Error)]
 pub enum VersionError {
     /// Its component is not kept, or was changed.
-    #[error("The component that the task started with cannot be had: {0}")]
-    Archive(#[from] ArchiveError),
+    #[error("The component that the task started with ({0}) cannot be had: {reason}", reason = .1.reason())]
+    Archive(String, #[source] ArchiveError),
     /// Its component does not serve any more.
     #[error("The component that the task started with ({0}) does not serve any more: {1}")]
     Refused(String, String),
@@ -71,7 +71,11 @@ impl Versions {
                 .cloned()
                 .ok_or_else(missing);
         }
-        let bytes = self.archive.read(digest)?;
+        let bytes = self.archive.read(digest).map_err(|error| {
+            // The client is told no path of the server.
+            tracing::error!("{error}");
+            VersionError::Archive(digest.to_owned(), error)
+        })?;
         let path = PathBuf::from(format!("{digest}.wasm"));
         let tools = tools_of(&bytes, &path, &self.runtime, &self.settings)
             .await

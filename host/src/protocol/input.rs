@@ -206,6 +206,24 @@ fn property_fits(property: &Value) -> Result<(), String> {
     Ok(())
 }
 
+/// What a client must have declared to be sent a request, in its form on the wire.
+#[must_use]
+pub fn request_features(request: &Value) -> ClientFeatures {
+    let params = &request["params"];
+    match request["method"].as_str() {
+        Some("elicitation/create") if params["mode"] == "url" => ClientFeatures::ELICITATION_URL,
+        Some("elicitation/create") => ClientFeatures::ELICITATION_FORM,
+        Some("sampling/createMessage")
+            if params.get("tools").is_some() || params.get("toolChoice").is_some() =>
+        {
+            ClientFeatures::SAMPLING | ClientFeatures::SAMPLING_TOOLS
+        }
+        Some("sampling/createMessage") => ClientFeatures::SAMPLING,
+        Some("roots/list") => ClientFeatures::ROOTS,
+        _ => ClientFeatures::empty(),
+    }
+}
+
 /// Checks an answer against the request it belongs to, both in their form on the wire.
 ///
 /// # Errors
@@ -313,6 +331,35 @@ mod tests {
             json!({"type":"object","properties":{},"allOf":[]}),
         ] {
             assert!(form(bad.clone()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_request_needs_the_same_before_and_on_the_wire() {
+        let message = || "?".to_owned();
+        let sampling = |more: Option<(&str, Value)>| {
+            let mut params = Map::new();
+            params.insert("messages".into(), json!([{}]));
+            params.insert("maxTokens".into(), json!(1));
+            params.extend(more.map(|(key, value)| (key.to_owned(), value)));
+            InputRequest::Sampling(params)
+        };
+        for request in [
+            InputRequest::Form {
+                message: message(),
+                schema: json!({ "type": "object", "properties": {} }),
+            },
+            InputRequest::Url {
+                message: message(),
+                url: "https://a.example".to_owned(),
+            },
+            sampling(None),
+            sampling(Some(("tools", json!([])))),
+            sampling(Some(("toolChoice", json!({})))),
+            InputRequest::Roots,
+        ] {
+            let wire = request.to_wire().unwrap();
+            assert_eq!(request_features(&wire), request.features(), "{wire}");
         }
     }
 

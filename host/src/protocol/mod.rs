@@ -23,7 +23,7 @@ pub use envelope::{Envelope, Message};
 pub use error::{Code, RpcError};
 pub use features::ClientFeatures;
 pub use headers::{HeaderParam, HeaderParamError, Headers, header_params};
-pub use input::{AnswerError, InputRequest, RequestError, check_answer};
+pub use input::{AnswerError, InputRequest, RequestError, check_answer, request_features};
 pub use json::{JsonError, check_depth, is_object, parse_guest_json, raw};
 pub use level::Level;
 pub use request::{Meta, Method, Params, Request};

@@ -67,9 +67,9 @@ pub struct Params<'a> {
     pub cursor: Option<&'a RawValue>,
     #[serde(borrow)]
     pub task_id: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     pub input_responses: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, default, deserialize_with = "present")]
     pub request_state: Option<&'a RawValue>,
     #[serde(borrow)]
     pub notifications: Option<&'a RawValue>,

@@ -59,7 +59,7 @@ impl Server {
         let responses = responses(request.params.input_responses)?;
         let (resumed, offered) = match request.params.request_state {
             None => (self.begin(features), responses),
-            Some(state) => match self.go_on(&call, state, &responses)? {
+            Some(state) => match self.go_on(&call, features, state, &responses)? {
                 Ok(resumed) => (resumed, Map::new()),
                 Err(question) => return Ok(success(request.id, Interim::new(question))),
             },
@@ -106,6 +106,7 @@ impl Server {
     fn go_on(
         &self,
         call: &Call<'_>,
+        client: ClientFeatures,
         state: &RawValue,
         responses: &Map<String, Value>,
     ) -> Result<Result<Resumed, Question>, RpcError> {
@@ -114,6 +115,10 @@ impl Server {
         })?;
         let mut sealed = SealedCall::open(&self.sealer, call, &state, now())?;
         if !sealed.answer(responses)? {
+            let missing = sealed.needed() - client;
+            if !missing.is_empty() {
+                return Err(RpcError::missing(missing));
+            }
             return Ok(Err(sealed.question(&self.sealer, call)?));
         }
         let resumed = sealed.resume(&self.origin);
