@@ -64,6 +64,10 @@ impl Driver {
                 }
                 returned = instance => {
                     run.instance = None;
+                    if session.as_task().is_some() {
+                        self.end_task(&session, returned);
+                        break;
+                    }
                     session.end(returned).await;
                 }
                 () = fires(detach.as_mut()) => {
@@ -76,13 +80,20 @@ impl Driver {
                 }
             }
         }
-        // An instance that gave itself back right after its call became a task.
-        if let Some((tasks, id)) = session.as_task() {
-            tasks.run_over(id).await;
-        }
         reply.await.unwrap_or_else(|_| {
             Reply::Outcome(Err(RpcError::internal("The call ended without an answer")))
         })
+    }
+
+    /// Ends a run that became a task just now, whether or not its client is still there.
+    fn end_task(&self, session: &Arc<Session>, returned: Result<Returned, RunError>) {
+        let session = Arc::clone(session);
+        self.tracker.spawn(async move {
+            session.end(returned).await;
+            if let Some((tasks, id)) = session.as_task() {
+                tasks.run_over(id).await;
+            }
+        });
     }
 
     /// Runs a task that was claimed.
