@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::client::{Client, received, short};
+use super::server::Server;
 
 /// How often the client polls. A server asks for less (`pollIntervalMs`); this shows progress.
 const POLL: Duration = Duration::from_millis(20);
@@ -16,11 +17,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const CSV: &str = "city,sold\nOslo,3\nRome,5\nOslo,4\nLima,1\n";
 
 /// Goes through all kinds of calls.
-pub(crate) fn hold(client: &Client) -> Result<()> {
+pub(crate) fn hold(server: &mut Server) -> Result<()> {
+    let client = &Client::new(server.url());
     inline(client).context("the inline call")?;
     let picture = task(client).context("the task")?;
     another_inline(client, &picture).context("the call with the task's picture")?;
-    cancel(client).context("the cancelled task")
+    cancel(client).context("the cancelled task")?;
+    killed(server).context("the task whose server was killed")
 }
 
 fn inline(client: &Client) -> Result<()> {
@@ -78,8 +81,27 @@ fn cancel(client: &Client) -> Result<()> {
     Ok(())
 }
 
+fn killed(server: &mut Server) -> Result<()> {
+    heading("A task whose server is killed while it waits for its user");
+    let client = Client::new(server.url());
+    let (id, waiting) = ask(&client)?;
+    server.kill_and_start_again()?;
+    received(format!("killed, and back: {}", server.announcement()));
+    let client = Client::new(server.url());
+    answer(&client, &id, &waiting)?;
+    until(&client, &id, "completed")?;
+    Ok(())
+}
+
 /// Calls `render`, and answers what it asks, so that it has work to do. Returns the task's id.
 fn start(client: &Client) -> Result<String> {
+    let (id, waiting) = ask(client)?;
+    answer(client, &id, &waiting)?;
+    Ok(id)
+}
+
+/// Calls `render`, and waits for its question. Returns the task's id, and what it looks like then.
+fn ask(client: &Client) -> Result<(String, Value)> {
     let created = client.call("render", json!({}))?;
     ensure!(
         created["resultType"] == "task",
@@ -90,6 +112,11 @@ fn start(client: &Client) -> Result<String> {
     received(format!("task {id}"));
 
     let waiting = until(client, id, "input_required")?;
+    Ok((id.to_owned(), waiting))
+}
+
+/// Answers a task's question.
+fn answer(client: &Client, id: &str, waiting: &Value) -> Result<()> {
     let questions = waiting["inputRequests"]
         .as_object()
         .context("no questions")?;
@@ -105,7 +132,7 @@ fn start(client: &Client) -> Result<String> {
     received(format!("{message} (the user chooses {answer})"));
     let answer = json!({"action": "accept", "content": answer});
     client.about(id, "tasks/update", json!({"inputResponses": {key: answer}}))?;
-    Ok(id.to_owned())
+    Ok(())
 }
 
 /// Fills in a form as a user would who takes the first choice and the largest number.

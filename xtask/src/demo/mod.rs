@@ -11,7 +11,6 @@ use clap::Args;
 use crate::checkout::Checkout;
 use crate::guests;
 use crate::process::{cargo, run, say};
-use client::Client;
 use server::Server;
 
 /// The components that it serves.
@@ -38,7 +37,7 @@ pub(crate) fn show(checkout: &Checkout, options: &Options) -> Result<()> {
     let port = options.port.unwrap_or(if options.once { 0 } else { 8080 });
     let mut server = Server::start(checkout, &EXAMPLES, port)?;
     println!("{}\n", server.announcement());
-    conversation::hold(&Client::new(server.url()))?;
+    conversation::hold(&mut server)?;
     if options.once {
         return Ok(());
     }

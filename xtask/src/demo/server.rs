@@ -1,4 +1,5 @@
-//! The server of the demonstration, as a child process. It is killed when dropped.
+//! The server of the demonstration, as a child process. It is killed when dropped, and when the
+//! demonstration wants to show what that does.
 
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -10,6 +11,7 @@ use crate::checkout::Checkout;
 use crate::guests;
 
 pub(crate) struct Server {
+    command: Command,
     child: Child,
     announcement: String,
     url: String,
@@ -27,23 +29,38 @@ impl Server {
             // Its log would run into the conversation.
             command.env("RUST_LOG", "warn");
         }
-        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
-        let child = child.context("cannot run the server")?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let child = command.spawn().context("cannot run the server")?;
         // From here on, a failure kills it.
         let mut server = Self {
+            command,
             child,
             announcement: String::new(),
             url: String::new(),
         };
-        let stdout = server.child.stdout.take().context("its output is piped")?;
-        BufReader::new(stdout).read_line(&mut server.announcement)?;
-        server
-            .announcement
-            .truncate(server.announcement.trim_end().len());
-        let mut words = server.announcement.split(' ');
-        let url = words.find(|word| word.starts_with("http://"));
-        server.url = url.context("the server did not come to listen")?.to_owned();
+        server.listens()?;
         Ok(server)
+    }
+
+    /// Kills it as a power cut would, and starts it again.
+    pub(crate) fn kill_and_start_again(&mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        self.child = self.command.spawn().context("cannot run the server")?;
+        self.listens()
+    }
+
+    /// Waits until it listens.
+    fn listens(&mut self) -> Result<()> {
+        let stdout = self.child.stdout.take().context("its output is piped")?;
+        self.announcement.clear();
+        BufReader::new(stdout).read_line(&mut self.announcement)?;
+        self.announcement
+            .truncate(self.announcement.trim_end().len());
+        let mut words = self.announcement.split(' ');
+        let url = words.find(|word| word.starts_with("http://"));
+        self.url = url.context("the server did not come to listen")?.to_owned();
+        Ok(())
     }
 
     /// The line that it announced itself with.
