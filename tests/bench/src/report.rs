@@ -154,9 +154,9 @@ fn parked_json(parked: &Parked) -> Value {
             "rss_mib": round(mib(look.resident)),
             "start_ms": round(ms(look.start)),
             "resumed": look.resumed.tasks,
-            "p50_ms": ms(look.resumed.p50),
-            "p99_ms": ms(look.resumed.p99),
-            "max_ms": ms(look.resumed.longest),
+            "p50_ms": round(ms(look.resumed.p50)),
+            "p99_ms": round(ms(look.resumed.p99)),
+            "max_ms": round(ms(look.resumed.longest)),
         })
     };
     json!({

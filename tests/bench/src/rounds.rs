@@ -28,7 +28,7 @@ pub(crate) struct Plan {
     /// How many connections, each with one request under way; the first number makes the ratios
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [64, 8, 1])]
     connections: Vec<usize>,
-    /// Tasks that wait at once for `parked`
+    /// Tasks that wait at once for `parked`; of few, the memory is lost in the noise
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1_000..=1_000_000))]
     parked: u32,
 }

@@ -18,8 +18,10 @@ use crate::process::{Running, Server};
 /// The name in `--only`.
 pub(crate) const NAME: &str = "parked";
 
-/// Tasks made before the first look at the server's memory, so that what it takes once is there.
+/// Tasks made before a look at a server's memory, so that what it takes once is there, and what
+/// loading took is given back: allocators do that later, and only when they are asked for more.
 const WARM_UP: usize = 500;
+const PAUSE: Duration = Duration::from_millis(1_500);
 /// Tasks resumed before the server is killed, and as many after.
 const RESUMED: usize = 500;
 
@@ -41,12 +43,11 @@ pub(crate) struct Parked {
 pub(crate) struct Look {
     /// From its process's start until it listens.
     pub(crate) start: Duration,
-    /// Its memory in RAM, bytes.
+    /// Its memory in RAM, bytes; of the second, after a warm-up.
     pub(crate) resident: u64,
-    /// What that is more than without the tasks, bytes per task: than after the warm-up, or, for
-    /// the second, than the first one's when it began to listen.
+    /// What that is more than the first one's after its warm-up, bytes per task.
     pub(crate) memory: f64,
-    /// What the data folder holds more than after the warm-up, bytes per task.
+    /// What the data folder holds more than after the first one's warm-up, bytes per task.
     pub(crate) disk: f64,
     pub(crate) running: Running,
     pub(crate) resumed: Resumed,
@@ -76,43 +77,44 @@ impl Resumed {
 pub(crate) fn measure(place: &Place, tasks: usize) -> Result<Parked> {
     let data = tempfile::tempdir_in(&place.data)?;
     let (server, start) = listening(place, data.path())?;
-    let address = server.address;
-    let empty = server.resident()?;
-    apart(|| population::create(address, WARM_UP))?;
-    quiet(&server)?;
+    warm_up(&server)?;
+    let (resident_before, disk_before) = (server.resident()?, bytes(data.path())?);
+    let per_task = |after: u64, before: u64| (after as f64 - before as f64) / tasks as f64;
 
-    let (memory, disk) = (server.resident()?, bytes(data.path())?);
     let (begun, cpu) = (Instant::now(), server.cpu()?);
-    let ids = apart(|| population::create(address, tasks))?;
+    let ids = apart(|| population::create(server.address, tasks))?;
     let (elapsed, cpu) = (begun.elapsed(), server.cpu()?.saturating_sub(cpu));
     eprintln!("{tasks} tasks parked in {:.0} s", elapsed.as_secs_f64());
-    let per_task = |after: u64, before: u64| (after as f64 - before as f64) / tasks as f64;
     // Evenly over all; every other one is for the second server.
-    let spread: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let spread = pick(&spread, 2 * RESUMED);
-    let (now, later): (Vec<_>, Vec<_>) = (
-        spread.iter().copied().step_by(2).collect(),
-        spread.iter().copied().skip(1).step_by(2).collect(),
-    );
-    let look = |server: &Server, start, before, disk, ids: &[&str]| {
-        // What has answered takes signals, too.
-        apart(|| population::look(server.address, &ids[..1]))?;
-        let running = quiet(server)?;
-        let resident = server.resident()?;
-        let disk = per_task(bytes(data.path())?, disk);
-        Ok::<_, anyhow::Error>(Look {
-            start,
-            resident,
-            memory: per_task(resident, before),
-            disk,
-            running,
-            resumed: apart(|| resume::resume(server.address, ids))?,
-        })
+    let (now, later) = halves(&pick(&ids, 2 * RESUMED));
+    let running = quiet(&server)?;
+    let resident = server.resident()?;
+    let first = Look {
+        start,
+        resident,
+        memory: per_task(resident, resident_before),
+        disk: per_task(bytes(data.path())?, disk_before),
+        running,
+        resumed: apart(|| resume::resume(server.address, &now))?,
     };
-    let first = look(&server, start, memory, disk, &now).context("before the restart")?;
+
     drop(server);
     let (server, start) = listening(place, data.path())?;
-    let second = look(&server, start, empty, disk, &later).context("after the restart")?;
+    // What has answered takes signals, too.
+    apart(|| population::look(server.address, &later[..1]))?;
+    let running = quiet(&server)?;
+    let disk = per_task(bytes(data.path())?, disk_before);
+    let resumed = apart(|| resume::resume(server.address, &later)).context("after the kill")?;
+    warm_up(&server)?;
+    let resident = server.resident()?;
+    let second = Look {
+        start,
+        resident,
+        memory: per_task(resident, resident_before),
+        disk,
+        running,
+        resumed,
+    };
     Ok(Parked {
         tasks,
         rate: tasks as f64 / elapsed.as_secs_f64(),
@@ -120,6 +122,14 @@ pub(crate) fn measure(place: &Place, tasks: usize) -> Result<Parked> {
         first,
         second,
     })
+}
+
+fn warm_up(server: &Server) -> Result<()> {
+    apart(|| population::create(server.address, WARM_UP / 2))?;
+    std::thread::sleep(PAUSE);
+    apart(|| population::create(server.address, WARM_UP / 2))?;
+    quiet(server)?;
+    Ok(())
 }
 
 /// A server that parks at once, and how long it took to listen.
@@ -145,11 +155,17 @@ fn quiet(server: &Server) -> Result<Running> {
 }
 
 /// So many of them, evenly spread; all if there are fewer.
-fn pick<'a>(all: &[&'a str], most: usize) -> Vec<&'a str> {
+fn pick(all: &[String], most: usize) -> Vec<&str> {
     let number = most.min(all.len());
     (0..number)
-        .map(|index| all[index * all.len() / number])
+        .map(|index| all[index * all.len() / number].as_str())
         .collect()
+}
+
+/// Every other one, and the rest.
+fn halves<'a>(all: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
+    let half = |first| all.iter().copied().skip(first).step_by(2).collect();
+    (half(0), half(1))
 }
 
 /// What the files in a folder hold.
@@ -169,12 +185,15 @@ fn bytes(folder: &Path) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::pick;
+    use super::{halves, pick};
 
     #[test]
     fn what_is_picked_is_spread_evenly() {
-        assert_eq!(pick(&["a", "b", "c", "d", "e", "f"], 3), ["a", "c", "e"]);
-        assert_eq!(pick(&["a", "b"], 3), ["a", "b"]);
+        let all = ["a", "b", "c", "d", "e", "f"].map(str::to_owned);
+        assert_eq!(pick(&all, 3), ["a", "c", "e"]);
+        assert_eq!(pick(&all[..2], 3), ["a", "b"]);
         assert!(pick(&[], 3).is_empty());
+        let halves = halves(&["a", "b", "c"]);
+        assert_eq!(halves, (vec!["a", "c"], vec!["b"]));
     }
 }
