@@ -87,7 +87,7 @@ async fn the_size_of_a_result() {
 #[tokio::test]
 async fn the_journal_of_a_call() {
     let limit = "tasks.journal-bytes";
-    let many = json!({"steps": 1000, "delay_ms": 0});
+    let many = json!({"steps": 200, "delay_ms": 0});
     ends_at(limit, 4096, "progress", many.clone()).await;
     let server = Server::start(Options::probe().set(limit, 1 << 20)).await;
     server.client().result("progress", many).await;
@@ -105,7 +105,7 @@ async fn limits_of_a_task_fail_it() {
         (
             "tasks.journal-bytes",
             4096,
-            ("steps", json!({"number": 1000, "pause": 0})),
+            ("steps", json!({"number": 200, "pause": 0})),
         ),
     ] {
         let server = Server::start(Options::probe().set(limit, value)).await;

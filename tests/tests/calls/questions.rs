@@ -137,7 +137,7 @@ async fn a_malformed_answer_is_refused_and_names_its_key() {
         let message = answer.message(200, -32602);
         assert!(message.contains("\"b\""), "{bad}: {message}");
     }
-    for bad in [json!([]), json!("text"), json!(5)] {
+    for bad in [json!(null), json!([]), json!("text"), json!(5)] {
         asked.answer(bad).await.error(200, -32602);
     }
     asked
@@ -183,7 +183,7 @@ async fn a_state_is_good_for_its_call_only() {
     ] {
         assert_eq!(refused(&asked, foreign.clone()).await, words, "{foreign}");
     }
-    for no_text in [json!(5), json!({}), json!([state])] {
+    for no_text in [json!(5), json!(null), json!({}), json!([state])] {
         refused(&asked, no_text).await;
     }
     // The right one is good still, and the same call may be written in another way.

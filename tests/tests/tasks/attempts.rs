@@ -230,21 +230,22 @@ async fn a_task_can_be_cancelled_between_attempts() {
 // Each limit says which of its clocks it means.
 #[tokio::test]
 async fn limits_of_time_name_their_clock() {
-    let options = Options::probe()
-        .set("sandbox.cpu-ms", 200)
-        .set("sandbox.task-wall-ms", 800);
-    let server = Server::start(options).await;
-    let client = client(&server);
-    for (how, clock) in [
+    for (limit, value, how, clock) in [
         (
+            "sandbox.cpu-ms",
+            200,
             "spin",
             "used more than 200 ms of CPU time, waiting not counted (limit sandbox.cpu-ms)",
         ),
         (
+            "sandbox.task-wall-ms",
+            300,
             "sleep",
             "took too long, counted from its start and waiting included (limit sandbox.task-wall-ms)",
         ),
     ] {
+        let server = Server::start(Options::probe().set(limit, value)).await;
+        let client = client(&server);
         let arguments = json!({"how": how, "options": {"attempts": 2}});
         let task = client.task("finish", arguments).await;
         let mut listen = client.listen_to(&[&task]).await;

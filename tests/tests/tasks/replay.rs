@@ -288,23 +288,31 @@ async fn a_task_whose_component_is_not_to_be_had_fails() {
     let mut server = server.restart_with(Options::probe()).await;
     let changed = client(&server).task("ask", json!({"keys": ["go"]})).await;
     until_asked(&changed, &["go"]).await;
-    let second = kept(&server).into_iter().find(|file| *file != first);
+    let others = kept(&server).into_iter().filter(|file| *file != first);
+    let [second] = others
+        .collect::<Vec<_>>()
+        .try_into()
+        .expect("two components");
     server.kill();
     std::fs::remove_file(&first).expect("it is there");
-    change(&second.expect("two components"));
+    change(&second);
 
     let server = server.restart_with(Options::guest("probe-wasi")).await;
-    for (task, fault) in [(removed, "is kept"), (changed, "was changed")] {
+    for (task, file, fault) in [
+        (removed, first, "it is not kept"),
+        (changed, second, "the kept file was changed"),
+    ] {
         let task = task.through(&client(&server));
         // A question stays open: nobody knows yet that nothing will come of its answer.
         until_asked(&task, &["go"]).await;
         task.update(json!({"go": accept("go")})).await;
-        let message = failure(&task).await;
-        assert!(
-            message.starts_with("The component that the task started with cannot be had")
-                && message.contains(fault),
-            "{message}"
+        let digest = file.file_stem().expect("a name").to_string_lossy();
+        assert_eq!(
+            failure(&task).await,
+            format!("The component that the task started with ({digest}) cannot be had: {fault}")
         );
+        // Where it lies is for the log.
+        server.log().line(&["ERROR", &digest]).await;
     }
 }
 
