@@ -446,6 +446,19 @@ async fn what_was_told_is_not_told_again_in_a_later_round() {
     assert_eq!(lines.map(|line| server.log().count(&[line])), [1, 1, 1]);
 }
 
+// What it prints is told to the log as its log lines are.
+#[tokio::test]
+async fn what_was_printed_is_not_printed_again() {
+    let server = Server::start(Options::guest("probe-wasi")).await;
+    let client = server.client().declaring(Declares::Everything);
+    let asked = client.asked("say", json!({"lines": 1, "ask": true})).await;
+    asked.result(json!({"go": {"action": "accept"}})).await;
+    server.log().line(&["the last line"]).await;
+    for line in ["stdout line 0", "stderr line 0", "the last line"] {
+        assert_eq!(server.log().count(&[line, "tool=\"say\""]), 1, "{line}");
+    }
+}
+
 // Answers to questions that a client expects may come with the first request.
 #[tokio::test]
 async fn answers_that_are_there_before_are_taken() {

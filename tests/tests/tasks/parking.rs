@@ -121,6 +121,20 @@ async fn a_timer_brings_a_sleeper_back() {
     );
 }
 
+// One that the server made a task in the middle of its sleep waits no other way.
+#[tokio::test]
+async fn a_sleep_that_began_before_the_task_is_parked() {
+    let options = parking("probe", 50).set("tasks.detach-after-ms.sleep", 30);
+    let server = Server::start(options).await;
+    let client = client(&server);
+    let task = client.task("sleep", json!({"ms": 1_500})).await;
+    server.until_running(0, 0).await;
+    assert_eq!(task.status().await, "working");
+    let states = client.listen_to(&[&task]).await.rest().await;
+    let end = states.last().expect("the end");
+    assert_eq!(end["result"]["content"][0]["text"], "slept");
+}
+
 // Sleeping by the standard library is no other thing.
 #[tokio::test]
 async fn every_kind_of_tool_can_be_parked() {

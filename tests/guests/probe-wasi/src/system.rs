@@ -47,18 +47,19 @@ pub fn reach() -> Result<ToolResult> {
     ToolResult::new().structured(&report)
 }
 
-/// Prints so many lines to both standard streams.
+/// Prints so many lines to both standard streams; then perhaps asks `go`, and prints a last one.
 #[tool]
-pub fn say(lines: u32) -> String {
+pub fn say(call: &Call, lines: u32, ask: Option<bool>) -> Result<&'static str> {
     let (mut out, mut err) = (io::stdout(), io::stderr());
     for n in 0..lines {
-        let written =
-            writeln!(out, "stdout line {n}").and_then(|()| writeln!(err, "stderr line {n}"));
-        if let Err(error) = written {
-            return format!("line {n}: {error}");
-        }
+        writeln!(out, "stdout line {n}")?;
+        writeln!(err, "stderr line {n}")?;
     }
-    "said".to_owned()
+    if ask == Some(true) {
+        call.ask_url("go", "Go there", "https://example.com")?;
+        writeln!(out, "the last line")?;
+    }
+    Ok("said")
 }
 
 /// Sleeps by the clock of WASI rather than by the verb.
