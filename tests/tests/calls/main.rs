@@ -11,5 +11,6 @@ mod describe;
 mod faults;
 mod limits;
 mod questions;
+mod request_state;
 mod results;
 mod streams;
