@@ -4,8 +4,10 @@
 //! Data goes one way: [`transport`] → [`protocol`] → [`server`] → [`catalog`] → [`call`] →
 //! [`runtime`] and [`task`] → [`store`]. `protocol` and the task state machine are pure.
 
+pub mod auth;
 pub mod call;
 pub mod catalog;
+pub mod config;
 pub mod journal;
 pub mod limits;
 pub mod protocol;
@@ -16,4 +18,5 @@ pub mod server;
 pub mod settings;
 pub mod store;
 pub mod task;
+pub mod tenants;
 pub mod transport;

@@ -79,6 +79,16 @@ pub const BACKOFF_MOST: Duration = Duration::from_secs(60);
 pub const IDLE_RUNS: u32 = 20;
 /// Largest `requestState`, bytes. Larger: the call is answered with `-32603`.
 pub const REQUEST_STATE_BYTES: usize = 1 << 20;
+/// How far the clocks of the issuer of access tokens and of this server may be apart.
+pub const CLOCK_LEEWAY: Duration = Duration::from_secs(30);
+/// Largest set of keys that check access tokens, bytes. Larger: it is not taken.
+pub const KEYS_BYTES: u64 = 1 << 20;
+/// How long such keys are used before they are fetched again.
+pub const KEYS_FRESH: Duration = Duration::from_secs(600);
+/// Shortest time between two fetches of such keys, whatever tokens name.
+pub const KEYS_PAUSE: Duration = Duration::from_secs(10);
+/// Time for such a fetch. Longer: calls are answered with 503 until one succeeds.
+pub const KEYS_TIME: Duration = Duration::from_secs(5);
 /// Calls that may wait for a free instance, for each instance there is. More: `-32603`.
 pub const QUEUE_PER_INSTANCE: usize = 4;
 
@@ -190,7 +200,7 @@ impl Default for SandboxLimits {
             table_elements: 40_000,
             cpu_ms: 10_000,
             wall_ms: 60_000,
-            task_wall_ms: 24 * 3_600_000,
+            task_wall_ms: 7 * 24 * 3_600_000,
             result_bytes: 8 << 20,
             instances: 1_000,
         }

@@ -1,9 +1,11 @@
 //! The command `cofferdam`.
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
+use cofferdam::auth::Token;
+use cofferdam::config::{Arguments, Config, ConfigError};
 use cofferdam::rehearse::{TestOptions, test};
-use cofferdam::serve::{Death, ServeOptions, serve};
+use cofferdam::serve::{Death, serve};
 use cofferdam::settings::Settings;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -17,7 +19,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// An MCP task server whose tools are sandboxed WebAssembly components.
 #[derive(Parser)]
 #[command(version)]
-struct Arguments {
+struct Cli {
     #[command(subcommand)]
     command: Command,
 }
@@ -26,31 +28,20 @@ struct Arguments {
 enum Command {
     /// Serve the tools of some components over Streamable HTTP, at /mcp.
     Serve {
-        /// A .wasm component, or a folder of them.
-        #[arg(required = true, value_name = "PATH")]
-        paths: Vec<PathBuf>,
-        /// The address to listen on.
-        #[arg(long, default_value = "127.0.0.1:8080")]
-        listen: String,
-        /// The folder for everything that must survive.
-        #[arg(long, default_value = ".cofferdam")]
-        data: PathBuf,
-        /// Where tasks are kept: sqlite (in the data folder), sqlite:PATH or memory:.
-        #[arg(long, default_value = "sqlite")]
-        store: String,
-        /// The key that seals what clients keep between the requests of one call. Made if it is not
-        /// there; servers that share it take each other's. [default: request-state.key in the data
-        /// folder]
-        #[arg(long, value_name = "FILE")]
-        state_key: Option<PathBuf>,
+        #[command(flatten)]
+        arguments: ConfigArguments,
         /// Rehearse: calls begin with one seed and a clock of their own, and the server kills itself
         /// where it is told: never, entry=N or write=N.
         #[arg(long, hide = true, value_name = "DEATH")]
         rehearse: Option<Death>,
-        /// Change a setting, for example tasks.ttl-ms=60000. May be repeated.
-        #[arg(long, value_name = "KEY=VALUE")]
-        set: Vec<String>,
     },
+    /// Check a configuration as `serve` would, and say what is wrong with it. Nothing is served.
+    Check {
+        #[command(flatten)]
+        arguments: ConfigArguments,
+    },
+    /// Make an access token for [auth], and print it and the hash that goes into the configuration.
+    Token,
     /// Call a tool as a file of cases says, and prove that it ends the same wherever it is killed.
     Test {
         /// A .wasm component.
@@ -79,11 +70,56 @@ enum Command {
     },
 }
 
+#[derive(Args)]
+struct ConfigArguments {
+    /// A .wasm component, or a folder of them.
+    #[arg(value_name = "PATH", required_unless_present = "config")]
+    paths: Vec<PathBuf>,
+    /// The configuration; what is said here goes over what it says.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The address to listen on. [default: 127.0.0.1:8080]
+    #[arg(long)]
+    listen: Option<String>,
+    /// The folder for everything that must survive. [default: .cofferdam]
+    #[arg(long)]
+    data: Option<PathBuf>,
+    /// Where tasks are kept: sqlite (in the data folder), sqlite:PATH or memory:. [default: sqlite]
+    #[arg(long)]
+    store: Option<String>,
+    /// The key that seals what clients keep between the requests of one call. Made if it is not
+    /// there; servers that share it take each other's. [default: request-state.key in the data
+    /// folder]
+    #[arg(long, value_name = "FILE")]
+    state_key: Option<PathBuf>,
+    /// Change a setting, for example tasks.ttl-ms=60000. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Listen on an address that others can reach without telling callers apart.
+    #[arg(long)]
+    allow_anonymous: bool,
+}
+
+impl ConfigArguments {
+    fn read(self) -> Result<Config, ConfigError> {
+        Config::read(Arguments {
+            file: self.config,
+            paths: self.paths,
+            listen: self.listen,
+            data: self.data,
+            store: self.store,
+            state_key: self.state_key,
+            set: self.set,
+            allow_anonymous: self.allow_anonymous,
+        })
+    }
+}
+
 impl Command {
     /// What is logged unless the environment says otherwise: a test logs no tool's log.
     fn level(&self) -> &'static str {
         match self {
-            Self::Serve { .. } => "info",
+            Self::Serve { .. } | Self::Check { .. } | Self::Token => "info",
             Self::Test { .. } => "off",
         }
     }
@@ -91,24 +127,20 @@ impl Command {
     async fn run(self) -> Result<bool> {
         match self {
             Self::Serve {
-                paths,
-                listen,
-                data,
-                store,
-                state_key,
+                arguments,
                 rehearse,
-                set,
             } => {
-                let options = ServeOptions {
-                    paths,
-                    listen,
-                    data,
-                    store,
-                    state_key,
-                    rehearse,
-                    settings: Settings::from_assignments(&set)?,
-                };
-                serve(options).await?;
+                serve(arguments.read()?, rehearse).await?;
+                Ok(true)
+            }
+            Self::Check { arguments } => {
+                arguments.read()?;
+                println!("the configuration is good");
+                Ok(true)
+            }
+            Self::Token => {
+                let (token, hash) = Token::generate();
+                println!("token:  {token}\nsha256: {hash}");
                 Ok(true)
             }
             Self::Test {
@@ -134,15 +166,15 @@ impl Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let cli = Cli::parse();
     tracing_subscriber::fmt()
         .with_env_filter(
-            EnvFilter::try_from_default_env().unwrap_or_else(|_| arguments.command.level().into()),
+            EnvFilter::try_from_default_env().unwrap_or_else(|_| cli.command.level().into()),
         )
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .init();
-    match run(arguments.command) {
+    match run(cli.command) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -5,41 +5,22 @@
 
 use crate::call::Sealer;
 use crate::catalog::{Archive, Catalog};
+use crate::config::Config;
 use crate::journal::{Origin, Rehearsal};
 use crate::runtime::Runtime;
 use crate::server::{Parts, Server};
-use crate::settings::Settings;
 use crate::store::{self, StoreOptions, lock_file};
 use crate::task::Janitor;
 use crate::transport::HttpTransport;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use std::fmt;
 use std::fs::{DirBuilder, File};
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
-
-/// What the operator asked for.
-#[derive(Clone, Debug)]
-pub struct ServeOptions {
-    /// Components, or folders of them.
-    pub paths: Vec<PathBuf>,
-    /// Where to listen.
-    pub listen: String,
-    /// What must survive.
-    pub data: PathBuf,
-    /// Which store.
-    pub store: String,
-    /// The file with the key that seals `requestState`; one in the data directory if not given.
-    pub state_key: Option<PathBuf>,
-    /// Serve a rehearsal: see [`Death`].
-    pub rehearse: Option<Death>,
-    /// All else.
-    pub settings: Settings,
-}
 
 /// Where a rehearsing server kills itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,31 +77,38 @@ impl fmt::Display for Death {
 ///
 /// # Errors
 /// Anything that keeps the server from starting.
-pub async fn serve(options: ServeOptions) -> Result<()> {
-    let settings = options.settings;
-    let lock = own(&options.data)?;
-    let archive = Archive::open(&options.data.join("components"))?;
-    let key = options
-        .state_key
-        .unwrap_or_else(|| options.data.join("request-state.key"));
-    let sealer = Sealer::from_file(&key)
-        .with_context(|| format!("cannot use the key file {}", key.display()))?;
+pub async fn serve(config: Config, rehearse: Option<Death>) -> Result<()> {
+    let Config {
+        listen,
+        data,
+        store,
+        state_key,
+        settings,
+        sources,
+        auth,
+        tenants,
+        allow_anonymous,
+    } = config;
+    let lock = own(&data)?;
+    let archive = Archive::open(&data.join("components"))?;
+    let sealer = Sealer::from_file(&state_key)
+        .with_context(|| format!("cannot use the key file {}", state_key.display()))?;
     let runtime = Arc::new(Runtime::new(settings.sandbox.clone())?);
-    let catalog = Catalog::load(&options.paths, &runtime, &settings, &archive).await?;
+    let catalog = Catalog::load(&sources, &runtime, &settings, &archive).await?;
     let (tools, components) = (catalog.len(), catalog.components());
     let store_options = StoreOptions {
         max_tasks: settings.tasks.max,
         retention: settings.tasks.retention(),
-        die_at_write: options.rehearse.and_then(Death::write),
+        die_at_write: rehearse.and_then(Death::write),
     };
-    let origin = match options.rehearse {
+    let origin = match rehearse {
         None => Origin::Live,
         Some(death) => Origin::Rehearsed(Rehearsal::dying(death.entry())),
     };
     let store = settings
         .tasks
         .enabled
-        .then(|| store::open(&options.store, &options.data, store_options))
+        .then(|| store::open(&store, &data, store_options))
         .transpose()?;
     let server = Server::new(Parts {
         settings,
@@ -130,14 +118,22 @@ pub async fn serve(options: ServeOptions) -> Result<()> {
         archive,
         sealer,
         origin,
+        auth,
+        tenants,
     });
 
     // Watched before anyone can know that we run, so that no signal is lost.
     let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for SIGINT")?;
     let mut ask = signal(SignalKind::user_defined1()).context("cannot watch for SIGUSR1")?;
-    let transport = HttpTransport::bind(&options.listen).await?;
-    if !transport.is_loopback() {
+    let transport = HttpTransport::bind(&listen).await?;
+    if !transport.is_loopback() && !server.auth().is_some() {
+        if !allow_anonymous {
+            bail!(
+                "{listen} can be reached from elsewhere, and callers are not authenticated: listen \
+                 on a loopback address, configure [auth], or use --allow-anonymous"
+            );
+        }
         tracing::warn!(
             "anyone who reaches {} can call every tool: callers are not authenticated",
             transport.url()

@@ -4,11 +4,11 @@
 //! gets past this module, and its error names the key.
 
 use crate::limits::{SandboxLimits, ServerLimits, TaskLimits};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 /// Checked settings of a server.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
     /// The HTTP side.
@@ -52,7 +52,18 @@ impl Settings {
     /// # Errors
     /// An assignment without `=`, an unknown key, a value of the wrong type or out of range.
     pub fn from_assignments(assignments: &[String]) -> Result<Self, SettingsError> {
-        let mut table = Table::new();
+        Self::default().with_assignments(assignments)
+    }
+
+    /// These, changed by assignments, and checked.
+    ///
+    /// # Errors
+    /// As [`Settings::from_assignments`].
+    pub fn with_assignments(self, assignments: &[String]) -> Result<Self, SettingsError> {
+        let mut table = Table::try_from(&self).map_err(|error| SettingsError::Unknown {
+            assignment: String::new(),
+            reason: error.to_string(),
+        })?;
         let read = |table: Table, assignment: &str| {
             Value::Table(table)
                 .try_into()

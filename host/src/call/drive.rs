@@ -7,7 +7,7 @@
 
 use super::session::{Reply, Session};
 use crate::protocol::RpcError;
-use crate::runtime::{Call, GuestLog, Returned, RunError, Runtime, Verbs};
+use crate::runtime::{Call, GuestLog, Place, Returned, RunError, Runtime, Verbs};
 use crate::task::{Millis, now};
 use std::future::Future;
 use std::pin::Pin;
@@ -109,12 +109,16 @@ impl Driver {
             let journal = Arc::clone(&session.journal);
             let log = GuestLog::new(Arc::clone(&options.tool.name), Arc::clone(&journal));
             let call = Call {
-                name: options.tool.name.to_string(),
+                name: options.tool.own_name.clone(),
                 arguments: options.arguments.get().to_owned(),
                 features: options.features,
                 limits: options.setup.limits,
                 journal,
-                patient,
+                place: Place {
+                    tenant: Arc::clone(&options.tenant.name),
+                    share: options.tenant.share,
+                    patient,
+                },
             };
             let verbs: Arc<dyn Verbs> = Arc::clone(&session) as _;
             runtime

@@ -17,6 +17,7 @@ use crate::task::{
     Answered, Claim, Event, Fence, Job, Millis, Principal, Refusal, ReportError, Setup, Task,
     TaskId, Tasks, Writes, now,
 };
+use crate::tenants::Tenant;
 use indexmap::IndexMap;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
@@ -62,6 +63,8 @@ pub struct SessionOptions {
     pub tasks: Option<Arc<Tasks>>,
     /// Who calls.
     pub owner: Principal,
+    /// What its tenant may.
+    pub tenant: Arc<Tenant>,
     /// What the guest is told that the client declared: when the call began.
     pub features: ClientFeatures,
     /// What the client of the present request declared.

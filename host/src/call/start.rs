@@ -11,7 +11,7 @@ use crate::protocol::ClientFeatures;
 use crate::runtime::Halt;
 use crate::runtime::wit::task::{StartError, StartOptions, Started, Ttl};
 use crate::store::StoreError;
-use crate::task::{Inputs, Job, Setup, Status, Task, Tasks, Wait, Writes, now};
+use crate::task::{Inputs, Job, NewTask, Setup, Status, Task, Tasks, Wait, Writes, now};
 use std::sync::Arc;
 
 impl Session {
@@ -142,9 +142,13 @@ impl Session {
             }
         };
         self.state.lock().phase = Phase::Starting;
-        let created = tasks
-            .create(task.clone(), job, writes, self.cancel.clone())
-            .await;
+        let new = NewTask {
+            task: task.clone(),
+            job,
+            writes,
+            most: self.options.tenant.max_tasks,
+        };
+        let created = tasks.create(new, self.cancel.clone()).await;
         let id = match created {
             Ok(id) => id,
             Err(error) => {
@@ -175,7 +179,7 @@ impl Session {
         let answered = self.state.lock().answered.clone();
         Task {
             owner: self.options.owner.clone(),
-            tool: self.options.tool.name.to_string(),
+            tool: self.options.tool.own_name.clone(),
             digest: self.options.tool.component.digest.clone(),
             features: self.options.features,
             status: Status::Working,

@@ -13,6 +13,7 @@ use crate::catalog::Versions;
 use crate::journal::Origin;
 use crate::protocol::RpcError;
 use crate::task::{Claim, Event, Millis, TaskId, Tasks, Wake, Writes, now};
+use crate::tenants::Tenants;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct Worker {
     pub driver: Driver,
     /// Times of calls.
     pub times: CallTimes,
+    /// What their owners may.
+    pub tenants: Arc<Tenants>,
     /// Where their clocks come from.
     pub origin: Origin,
     /// For sessions, which have one.
@@ -137,6 +140,7 @@ impl Worker {
             tool,
             tasks: Some(Arc::clone(&self.tasks)),
             owner: task.owner.clone(),
+            tenant: self.tenants.of_task(&task.owner.tenant),
             features: task.features,
             client: task.features,
             arguments: job.arguments,

@@ -1,6 +1,7 @@
 //! From paths to a catalog.
 
 use super::{Archive, Catalog, Component, TaskSupport, Tool};
+use crate::config::Source;
 use crate::limits::{COMPONENT_BYTES, TOOLS_PER_COMPONENT};
 use crate::runtime::Runtime;
 use crate::settings::Settings;
@@ -41,14 +42,15 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError`]. A file that cannot serve beside others that can is no error.
     pub async fn load(
-        paths: &[PathBuf],
+        sources: &[Source],
         runtime: &Runtime,
         settings: &Settings,
         archive: &Archive,
     ) -> Result<Self, CatalogError> {
         let mut catalog = Self::default();
-        for path in component_files(paths)? {
-            if let Err(reason) = catalog.add(&path, runtime, settings, archive).await {
+        for Source { path, prefix } in component_files(sources)? {
+            let added = catalog.add(&path, &prefix, runtime, settings, archive);
+            if let Err(reason) = added.await {
                 let reason = reason.replace('\n', " ");
                 tracing::error!("refused {}: {reason}", path.display());
                 catalog.refused.push(Refused { path, reason });
@@ -69,6 +71,7 @@ impl Catalog {
     async fn add(
         &mut self,
         path: &Path,
+        prefix: &str,
         runtime: &Runtime,
         settings: &Settings,
         archive: &Archive,
@@ -80,7 +83,7 @@ impl Catalog {
             ));
         }
         let bytes = fs::read(path).map_err(|error| error.to_string())?;
-        let tools = tools_of(&bytes, path, runtime, settings).await?;
+        let tools = tools_of(&bytes, path, prefix, runtime, settings).await?;
         for tool in &tools {
             if let Some(other) = self.tool(&tool.name) {
                 return Err(format!(
@@ -110,6 +113,7 @@ impl Catalog {
 pub(super) async fn tools_of(
     bytes: &[u8],
     path: &Path,
+    prefix: &str,
     runtime: &Runtime,
     settings: &Settings,
 ) -> Result<Vec<Arc<Tool>>, String> {
@@ -136,7 +140,7 @@ pub(super) async fn tools_of(
     let mut tools: Vec<Arc<Tool>> = Vec::with_capacity(listed.len());
     for tool in listed {
         let name: String = tool.name.chars().take(128).collect();
-        let tool = Tool::new(tool, Arc::clone(&component), &settings.tasks)
+        let tool = Tool::new(tool, prefix, Arc::clone(&component), &settings.tasks)
             .map_err(|reason| format!("tool {name:?}: {reason}"))?;
         if tools.iter().any(|other| other.name == tool.name) {
             return Err(format!("it offers the tool {name:?} twice"));
@@ -155,23 +159,19 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 }
 
 /// Files in the order they were named; those of a folder by name. A file named twice counts once.
-fn component_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CatalogError> {
+fn component_files(sources: &[Source]) -> Result<Vec<Source>, CatalogError> {
     let mut files = Vec::new();
-    for path in paths {
+    for Source { path, prefix } in sources {
         let failed = |source| CatalogError::Path {
             path: path.clone(),
             source,
         };
+        let mut found = Vec::new();
         if fs::metadata(path).map_err(failed)?.is_dir() {
-            let entries = fs::read_dir(path).map_err(failed)?;
-            let mut found = Vec::new();
-            for entry in entries {
+            for entry in fs::read_dir(path).map_err(failed)? {
                 let file = entry.map_err(failed)?.path();
-                if file
-                    .extension()
-                    .is_some_and(|extension| extension == "wasm")
-                    && file.is_file()
-                {
+                let is_wasm = file.extension().is_some_and(|end| end == "wasm");
+                if is_wasm && file.is_file() {
                     found.push(file);
                 }
             }
@@ -179,12 +179,18 @@ fn component_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CatalogError> {
                 tracing::warn!("{}: no .wasm file in this folder", path.display());
             }
             found.sort();
-            files.extend(found);
         } else {
-            files.push(path.clone());
+            found.push(path.clone());
         }
+        files.extend(found.into_iter().map(|path| Source {
+            path,
+            prefix: prefix.clone(),
+        }));
     }
     let mut seen = std::collections::HashSet::new();
-    files.retain(|file| seen.insert(fs::canonicalize(file).unwrap_or_else(|_| file.clone())));
+    files.retain(|file| {
+        let path = fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
+        seen.insert((path, file.prefix.clone()))
+    });
     Ok(files)
 }

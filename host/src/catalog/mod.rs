@@ -41,6 +41,13 @@ impl Catalog {
         self.tools.get(name)
     }
 
+    /// The tool with that name in the component with this digest, if it serves.
+    #[must_use]
+    pub fn tool_of(&self, digest: &str, own_name: &str) -> Option<&Arc<Tool>> {
+        let fits = |tool: &&Arc<Tool>| tool.own_name == own_name && tool.component.digest == digest;
+        self.tools.values().find(fits)
+    }
+
     /// True if a component with this digest serves.
     #[must_use]
     pub fn serves(&self, digest: &str) -> bool {
@@ -73,28 +80,32 @@ impl Catalog {
         &self.refused
     }
 
-    /// A page of at most `size` tools, from the start or from a cursor of an earlier page. `None`
-    /// if the cursor is none that this catalog gave.
+    /// A page of at most `size` of the tools that are `seen`, from the start or from a cursor of an
+    /// earlier page. `None` if the cursor is none that this catalog gave.
     #[must_use]
-    pub fn page(&self, cursor: Option<&str>, size: usize) -> Option<Page<'_>> {
+    pub fn page(
+        &self,
+        cursor: Option<&str>,
+        size: usize,
+        seen: impl Fn(&str) -> bool,
+    ) -> Option<Page<'_>> {
         let start = match cursor {
             None => 0,
             Some(cursor) => {
                 let name = URL_SAFE_NO_PAD.decode(cursor).ok()?;
-                self.tools.get_index_of(std::str::from_utf8(&name).ok()?)?
+                let name = std::str::from_utf8(&name).ok().filter(|name| seen(name))?;
+                self.tools.get_index_of(name)?
             }
         };
-        let tools = self
+        let mut visible = self
             .tools
             .values()
             .skip(start)
-            .take(size)
-            .map(|tool| &**tool)
-            .collect();
-        let next = self
-            .tools
-            .get_index(start + size)
-            .map(|(name, _)| URL_SAFE_NO_PAD.encode(&**name));
+            .filter(|tool| seen(&tool.name));
+        let tools = visible.by_ref().take(size).map(|tool| &**tool).collect();
+        let next = visible
+            .next()
+            .map(|tool| URL_SAFE_NO_PAD.encode(&*tool.name));
         Some(Page { tools, next })
     }
 }

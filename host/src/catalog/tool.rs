@@ -34,8 +34,10 @@ pub enum TaskSupport {
 
 /// A tool that can be called.
 pub struct Tool {
-    /// Its name.
+    /// Its name on the server.
     pub name: Arc<str>,
+    /// Its name in the component, which the operator's prefix is not part of.
+    pub own_name: String,
     /// The component that serves it.
     pub component: Arc<Component>,
     /// MCP's description of it.
@@ -57,10 +59,12 @@ impl Tool {
     /// What is wrong with it.
     pub fn new(
         tool: handler::Tool,
+        prefix: &str,
         component: Arc<Component>,
         tasks: &TaskLimits,
     ) -> Result<Self, String> {
-        if !is_name(&tool.name) {
+        let name = format!("{prefix}{}", tool.name);
+        if !is_name(&tool.name) || !is_name(&name) {
             return Err("the name must be 1 to 128 of A-Z a-z 0-9 _ - .".to_owned());
         }
         let input_text = schema_text("input-schema", tool.input_schema)?;
@@ -91,17 +95,16 @@ impl Tool {
             handler::TaskSupport::Optional => TaskSupport::Optional,
             handler::TaskSupport::Required => TaskSupport::Required,
         };
-        let detach_after = tasks.detach_after_ms.get(&tool.name).copied();
+        let detach_after = tasks.detach_after_ms.get(&name).copied();
         if detach_after.is_some() && task_support == TaskSupport::None {
             return Err(format!(
-                "tasks.detach-after-ms.{} is set, but the tool's task-support is none",
-                tool.name
+                "tasks.detach-after-ms.{name} is set, but the tool's task-support is none"
             ));
         }
 
         let mut definition = Map::new();
         let text = |text: String| Value::String(text);
-        definition.insert("name".to_owned(), text(tool.name.clone()));
+        definition.insert("name".to_owned(), text(name.clone()));
         tool.title
             .map(|title| definition.insert("title".to_owned(), text(title)));
         tool.description
@@ -113,7 +116,8 @@ impl Tool {
         meta.map(|meta| definition.insert("_meta".to_owned(), value(&meta)));
 
         Ok(Self {
-            name: tool.name.into(),
+            name: name.into(),
+            own_name: tool.name,
             component,
             definition: raw(&definition),
             task_support,

@@ -52,14 +52,13 @@ impl Versions {
         }
     }
 
-    /// A tool of the component with this digest. Compiles the component if it is not served now.
+    /// A tool of the component with this digest, by its name there. Compiles the component if it is not served now.
     ///
     /// # Errors
     /// [`VersionError`].
     pub async fn tool(&self, digest: &str, name: &str) -> Result<Arc<Tool>, VersionError> {
-        let served = self.catalog.load().tool(name).cloned();
-        if let Some(tool) = served.filter(|tool| tool.component.digest == digest) {
-            return Ok(tool);
+        if let Some(tool) = self.catalog.load().tool_of(digest, name) {
+            return Ok(Arc::clone(tool));
         }
         let missing = || VersionError::NoTool(digest.to_owned());
         // Whoever comes while it compiles waits for it.
@@ -67,7 +66,7 @@ impl Versions {
         if let Some(tools) = old.get(digest) {
             return tools
                 .iter()
-                .find(|tool| &*tool.name == name)
+                .find(|tool| tool.own_name == name)
                 .cloned()
                 .ok_or_else(missing);
         }
@@ -77,10 +76,10 @@ impl Versions {
             VersionError::Archive(digest.to_owned(), error)
         })?;
         let path = PathBuf::from(format!("{digest}.wasm"));
-        let tools = tools_of(&bytes, &path, &self.runtime, &self.settings)
+        let tools = tools_of(&bytes, &path, "", &self.runtime, &self.settings)
             .await
             .map_err(|reason| VersionError::Refused(digest.to_owned(), reason))?;
-        let tool = tools.iter().find(|tool| &*tool.name == name).cloned();
+        let tool = tools.iter().find(|tool| tool.own_name == name).cloned();
         old.insert(digest.to_owned(), tools);
         tool.ok_or_else(missing)
     }

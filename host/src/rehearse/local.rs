@@ -2,14 +2,17 @@
 
 use super::cases::Case;
 use super::conversation::{Wire, body, converse, headers};
+use crate::auth::Auth;
 use crate::call::{Events, Sealer};
 use crate::catalog::{Archive, Catalog};
+use crate::config::Source;
 use crate::journal::{Origin, Rehearsal};
 use crate::runtime::Runtime;
 use crate::server::{Parts, Server};
 use crate::settings::Settings;
 use crate::store::{MemoryStore, StoreOptions};
-use crate::task::{Listener, Principal, TaskId};
+use crate::task::{Listener, TaskId};
+use crate::tenants::{Tenant, Tenants};
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
@@ -33,8 +36,11 @@ impl World {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let archive = Archive::open(folder.path())?;
         let runtime = Arc::new(Runtime::new(settings.sandbox.clone())?);
-        let paths = [component.to_owned()];
-        let catalog = Catalog::load(&paths, &runtime, &settings, &archive).await?;
+        let sources = [Source {
+            path: component.to_owned(),
+            prefix: String::new(),
+        }];
+        let catalog = Catalog::load(&sources, &runtime, &settings, &archive).await?;
         Ok(Self {
             settings,
             runtime,
@@ -60,6 +66,12 @@ impl World {
             retention: settings.tasks.retention(),
             die_at_write: None,
         });
+        let tenant = Tenant {
+            name: "".into(),
+            tools: None,
+            share: self.runtime.whole_share(),
+            max_tasks: settings.tasks.max,
+        };
         let server = Server::new(Parts {
             settings,
             runtime: Arc::clone(&self.runtime),
@@ -68,6 +80,8 @@ impl World {
             archive: self.archive.clone(),
             sealer: Sealer::new([0; 32]),
             origin: Origin::Rehearsed(Arc::clone(&rehearsal)),
+            auth: Auth::None,
+            tenants: Tenants::new(Vec::new(), tenant),
         });
         let mut wire = Local {
             server: Arc::clone(&server),
@@ -97,9 +111,8 @@ impl Wire for Local {
         let body = Bytes::from(body(method, params));
         let events = Arc::new(Events::new(false));
         let server = Arc::clone(&self.server);
-        let response = server
-            .handle(Principal::anonymous(), map, body, events)
-            .await;
+        let caller = server.caller(&map).await?;
+        let response = server.handle(caller, map, body, events).await;
         let body = response.body.context("an answer without a body")?;
         Ok(Some(serde_json::from_slice(&body)?))
     }

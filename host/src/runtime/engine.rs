@@ -5,12 +5,12 @@
 
 use super::imports::Guest;
 use super::program::RunError;
+use super::queue::{FairQueue, Full, Permit, Share};
 use super::wit;
 use crate::limits::{self, SandboxLimits};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Thread};
-use tokio::sync::{Semaphore, SemaphorePermit};
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
@@ -43,8 +43,7 @@ pub struct Runtime {
     pub(super) linker: Linker<Guest>,
     pub(super) limits: SandboxLimits,
     clock: Arc<EpochClock>,
-    permits: Semaphore,
-    waiting: AtomicUsize,
+    permits: FairQueue,
 }
 
 impl Runtime {
@@ -64,8 +63,7 @@ impl Runtime {
             .map_err(EngineError::Link)?;
         Ok(Self {
             clock: EpochClock::start(&engine),
-            permits: Semaphore::new(limits.instances as usize),
-            waiting: AtomicUsize::new(0),
+            permits: FairQueue::new(limits.instances as usize),
             engine,
             linker,
             limits,
@@ -81,27 +79,39 @@ impl Runtime {
     /// Instances that run now.
     #[must_use]
     pub fn running(&self) -> usize {
-        self.limits.instances as usize - self.permits.available_permits()
+        self.permits.running()
+    }
+
+    /// What a tenant may have that nothing says more about: all there is.
+    #[must_use]
+    pub fn whole_share(&self) -> Share {
+        let running = self.limits.instances as usize;
+        Share {
+            running,
+            waiting: running * limits::QUEUE_PER_INSTANCE,
+        }
     }
 
     /// Waits for the right to run one instance. Who is `patient` waits however many wait already.
     ///
     /// # Errors
-    /// [`RunError::Busy`] if too many calls wait already.
-    pub(super) async fn permit(&self, patient: bool) -> Result<Running<'_>, RunError> {
-        let stopped = |_| RunError::Stopped;
-        let permit = match self.permits.try_acquire() {
-            Ok(permit) => permit,
-            Err(_) if patient => self.permits.acquire().await.map_err(stopped)?,
-            Err(_) => {
-                let most = self.limits.instances as usize * limits::QUEUE_PER_INSTANCE;
-                let _place = Place::take(&self.waiting, most).ok_or(RunError::Busy {
-                    instances: self.limits.instances,
-                    waiting: most,
-                })?;
-                self.permits.acquire().await.map_err(stopped)?
+    /// [`RunError::Busy`] if too many calls of the tenant wait already.
+    pub(super) async fn permit(&self, place: &Place) -> Result<Running<'_>, RunError> {
+        let acquired = self
+            .permits
+            .acquire(&place.tenant, place.share, place.patient);
+        let permit = acquired.await.map_err(|Full { running, waiting }| {
+            let whole = running >= self.limits.instances as usize;
+            RunError::Busy {
+                instances: running,
+                waiting,
+                limit: if whole {
+                    "limit sandbox.instances"
+                } else {
+                    "limits of the tenant"
+                },
             }
-        };
+        })?;
         self.clock.enter();
         Ok(Running {
             clock: &self.clock,
@@ -110,27 +120,21 @@ impl Runtime {
     }
 }
 
-/// A place in the queue.
-struct Place<'a>(&'a AtomicUsize);
-
-impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
-        let place = Self(waiting);
-        // The guard exists first, so that a refusal gives the place back too.
-        (waiting.fetch_add(1, Ordering::Relaxed) < most).then_some(place)
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
+/// Where a run waits for its instance.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Whose call it is.
+    pub tenant: Arc<str>,
+    /// What the tenant may have.
+    pub share: Share,
+    /// True if it waits however many wait already.
+    pub patient: bool,
 }
 
 /// The right to run one instance.
 pub(super) struct Running<'a> {
     clock: &'a EpochClock,
-    _permit: SemaphorePermit<'a>,
+    _permit: Permit,
 }
 
 impl Drop for Running<'_> {

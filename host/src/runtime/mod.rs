@@ -11,13 +11,15 @@ mod meter;
 mod no_call;
 mod output;
 mod program;
+mod queue;
 mod verbs;
 mod wasi;
 
 pub use convert::{features_from_wit, features_to_wit};
-pub use engine::{EngineError, Runtime};
+pub use engine::{EngineError, Place, Runtime};
 pub use output::GuestLog;
 pub use program::{Call, LoadError, Program, Returned, RunError};
+pub use queue::Share;
 pub use verbs::{Halt, Verbs, Waiting};
 
 /// The guest contract of `wit/`, as Rust types.

@@ -4,7 +4,7 @@
 //! nonsense from the guest never harms anything but the run.
 
 use super::convert;
-use super::engine::Runtime;
+use super::engine::{Place, Runtime};
 use super::imports::Guest;
 use super::meter::{CpuMeter, Metered};
 use super::no_call::NoCall;
@@ -50,14 +50,16 @@ pub enum LoadError {
 pub enum RunError {
     /// The queue for instances is full.
     #[error(
-        "The server is busy: {instances} instances run and {waiting} calls wait \
-         (limit sandbox.instances); try again later"
+        "The server is busy: {instances} instances run and {waiting} calls wait ({limit}); try \
+         again later"
     )]
     Busy {
-        /// `sandbox.instances`.
-        instances: u32,
+        /// Instances that may run.
+        instances: usize,
         /// Places in the queue.
         waiting: usize,
+        /// Whose limit it is.
+        limit: &'static str,
     },
     /// The server stops.
     #[error("The server stops")]
@@ -131,8 +133,8 @@ pub struct Call {
     pub limits: RunLimits,
     /// What earlier runs of the call were answered.
     pub journal: Arc<Mutex<Journal>>,
-    /// True if it waits for an instance however many wait already.
-    pub patient: bool,
+    /// Where it waits for an instance.
+    pub place: Place,
 }
 
 /// What a handler returned.
@@ -202,11 +204,16 @@ impl Runtime {
             GuestLog::new(name.into(), journal),
             &RunLimits::new(&self.limits, &tasks),
         );
+        let place = Place {
+            tenant: "".into(),
+            share: self.whole_share(),
+            patient: true,
+        };
         let list = self.run(
             program,
             guest,
             self.limits.cpu_ms,
-            false,
+            &place,
             async |tool, store| tool.cofferdam_tool_handler().call_list_tools(store).await,
         );
         let millis = limits::LIST_TOOLS_TIME.as_millis() as u64;
@@ -228,14 +235,14 @@ impl Runtime {
         log: GuestLog,
     ) -> Result<Returned, RunError> {
         let guest = Guest::new(verbs, call.journal, log, &call.limits);
-        let (cpu_ms, patient) = (call.limits.cpu_ms, call.patient);
+        let (cpu_ms, place) = (call.limits.cpu_ms, call.place);
         let call = handler::ToolCall {
             name: call.name,
             arguments: call.arguments,
             features: convert::features_to_wit(call.features),
         };
         let returned = self
-            .run(program, guest, cpu_ms, patient, async |tool, store| {
+            .run(program, guest, cpu_ms, &place, async |tool, store| {
                 tool.cofferdam_tool_handler()
                     .call_call_tool(store, &call)
                     .await
@@ -256,10 +263,10 @@ impl Runtime {
         program: &Program,
         guest: Guest,
         cpu_ms: u64,
-        patient: bool,
+        place: &Place,
         work: impl AsyncFnOnce(&super::wit::Tool, &mut Store<Guest>) -> wasmtime::Result<T>,
     ) -> Result<T, RunError> {
-        let _running = self.permit(patient).await?;
+        let _running = self.permit(place).await?;
         let meter = Arc::new(CpuMeter::default());
         let mut store = self.store(guest, cpu_ms, &meter);
         let work = async {

@@ -8,7 +8,8 @@ use crate::call::{
 use crate::catalog::TaskSupport;
 use crate::limits::RunLimits;
 use crate::protocol::{Answer, ClientFeatures, Headers, Request, RpcError, raw, success, text};
-use crate::task::{Principal, TaskView, now};
+use crate::task::{TaskView, now};
+use crate::tenants::Caller;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 impl Server {
     pub(super) async fn call_tool(
         &self,
-        caller: &Principal,
+        caller: &Caller,
         request: &Request<'_>,
         headers: &Headers<'_>,
         events: &Arc<Events>,
@@ -25,7 +26,9 @@ impl Server {
             request.params.name.and_then(text).ok_or_else(|| {
                 RpcError::invalid_params("Invalid params: \"name\" must be a string")
             })?;
-        let tool = self.catalog.load().tool(&name).cloned();
+        // A tool that the caller does not see is none.
+        let seen = caller.tenant.sees(&name);
+        let tool = self.catalog.load().tool(&name).filter(|_| seen).cloned();
         let tool = tool
             .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", shorten(&name))))?;
         let features = request.meta.features;
@@ -52,7 +55,7 @@ impl Server {
         drop(value);
 
         let call = Call {
-            owner: caller,
+            owner: &caller.principal,
             tool: &tool,
             arguments: &arguments,
         };
@@ -67,7 +70,8 @@ impl Server {
         let options = SessionOptions {
             tool,
             tasks: self.tasks.clone(),
-            owner: caller.clone(),
+            owner: caller.principal.clone(),
+            tenant: Arc::clone(&caller.tenant),
             features: resumed.features,
             client: features,
             arguments,

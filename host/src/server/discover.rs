@@ -58,7 +58,7 @@ impl Serialize for ServerMeta {
     }
 }
 
-/// How long and for whom a list may be cached. The same for every caller, so any cache may keep it.
+/// How long and for whom a list may be cached. What is the same for every caller any cache may keep.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CacheHints {
@@ -70,6 +70,12 @@ impl CacheHints {
     pub(super) const PUBLIC: Self = Self {
         ttl_ms: CACHE_TTL_MS,
         cache_scope: "public",
+    };
+
+    /// What differs from caller to caller.
+    pub(super) const PRIVATE: Self = Self {
+        ttl_ms: CACHE_TTL_MS,
+        cache_scope: "private",
     };
 }
 

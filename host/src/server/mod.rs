@@ -9,6 +9,7 @@ mod listen;
 mod tasks;
 mod tools;
 
+use crate::auth::{Auth, Refused};
 use crate::call::{CallTimes, Driver, Events, Sealer, Worker};
 use crate::catalog::{Archive, Catalog, Versions};
 use crate::journal::Origin;
@@ -18,7 +19,8 @@ use crate::protocol::{
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
-use crate::task::{Principal, Tasks, Wake};
+use crate::task::{Tasks, Wake};
+use crate::tenants::{Caller, Tenants};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use hyper::header::HeaderMap;
@@ -59,6 +61,10 @@ pub struct Parts {
     pub sealer: Sealer,
     /// Where calls begin.
     pub origin: Origin,
+    /// How callers are told apart.
+    pub auth: Auth,
+    /// What they may.
+    pub tenants: Tenants,
 }
 
 /// The server behind the transports.
@@ -75,6 +81,8 @@ pub struct Server {
     archive: Archive,
     sealer: Arc<Sealer>,
     origin: Origin,
+    auth: Auth,
+    tenants: Arc<Tenants>,
     listens: Arc<AtomicUsize>,
     driver: Driver,
 }
@@ -91,6 +99,8 @@ impl Server {
             archive,
             sealer,
             origin,
+            auth,
+            tenants,
         } = parts;
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let (tasks, queue) = store
@@ -119,6 +129,8 @@ impl Server {
             archive,
             sealer: Arc::new(sealer),
             origin,
+            auth,
+            tenants: Arc::new(tenants),
             listens: Arc::default(),
             driver,
         })
@@ -147,6 +159,7 @@ impl Server {
             driver: self.driver.clone(),
             times: self.call_times(),
             origin: self.origin.clone(),
+            tenants: Arc::clone(&self.tenants),
             sealer: Arc::clone(&self.sealer),
             slots: self.settings.sandbox.instances as usize,
         };
@@ -181,6 +194,28 @@ impl Server {
         self.tasks.as_ref()
     }
 
+    /// Who makes a request.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Refused> {
+        let principal = self.auth.caller(headers).await?;
+        // A stranger's good token is no better than a bad one.
+        self.tenants.caller(principal).ok_or(Refused::Unauthorized)
+    }
+
+    /// How callers are told apart.
+    #[must_use]
+    pub fn auth(&self) -> &Auth {
+        &self.auth
+    }
+
+    /// What callers may.
+    #[must_use]
+    pub fn tenants(&self) -> &Tenants {
+        &self.tenants
+    }
+
     /// Instances that run now.
     #[must_use]
     pub fn instances(&self) -> usize {
@@ -198,7 +233,7 @@ impl Server {
     /// Answers one message. Dropping the future means that the client went away.
     pub async fn handle(
         self: Arc<Self>,
-        caller: Principal,
+        caller: Caller,
         headers: HeaderMap,
         body: Bytes,
         events: Arc<Events>,
@@ -234,7 +269,7 @@ impl Server {
 
     async fn dispatch(
         &self,
-        caller: &Principal,
+        caller: &Caller,
         request: &Request<'_>,
         headers: &Headers<'_>,
         events: &Arc<Events>,
@@ -243,15 +278,16 @@ impl Server {
         if !method.is_task_method() {
             return match method {
                 Method::Discover => self.discover(request),
-                Method::ToolsList => self.list_tools(request),
+                Method::ToolsList => self.list_tools(caller, request),
                 Method::ToolsCall => self.call_tool(caller, request, headers, events).await,
-                _ => self.listen(caller, request, events).await,
+                _ => self.listen(&caller.principal, request, events).await,
             };
         }
         let tasks = self.tasks.as_ref().ok_or_else(RpcError::method_not_found)?;
         if !request.meta.features.contains(ClientFeatures::TASKS) {
             return Err(RpcError::missing(ClientFeatures::TASKS));
         }
+        let caller = &caller.principal;
         match method {
             Method::TasksGet => tasks::get(tasks, caller, request).await,
             Method::TasksUpdate => tasks::update(tasks, caller, request).await,

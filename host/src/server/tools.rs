@@ -3,6 +3,7 @@
 use super::discover::{CacheHints, Complete};
 use super::{MethodResult, Server};
 use crate::protocol::{Request, RpcError, success, text};
+use crate::tenants::Caller;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -17,7 +18,7 @@ struct ToolList<'a> {
 }
 
 impl Server {
-    pub(super) fn list_tools(&self, request: &Request<'_>) -> MethodResult {
+    pub(super) fn list_tools(&self, caller: &Caller, request: &Request<'_>) -> MethodResult {
         let cursor = match request.params.cursor {
             None => None,
             Some(cursor) => Some(
@@ -27,12 +28,18 @@ impl Server {
         };
         let catalog = self.catalog.load();
         let page = catalog
-            .page(cursor.as_deref(), self.settings.server.page_size)
+            .page(cursor.as_deref(), self.settings.server.page_size, |name| {
+                caller.tenant.sees(name)
+            })
             .ok_or_else(|| RpcError::invalid_params("Invalid cursor"))?;
         let list = ToolList {
             tools: page.tools.iter().map(|tool| &*tool.definition).collect(),
             next_cursor: page.next,
-            cache: CacheHints::PUBLIC,
+            cache: if self.tenants.differ() {
+                CacheHints::PRIVATE
+            } else {
+                CacheHints::PUBLIC
+            },
         };
         Ok(success(request.id, Complete::new(list)))
     }

@@ -5,7 +5,7 @@
 //! the ttl's; a client is not asked again for what it answered; a task that nobody cancels goes on to
 //! its end however often its runs are lost.
 
-use super::suite::{Fixture, OPTIONS, apply, failure, job, memory, sqlite};
+use super::suite::{Fixture, OPTIONS, apply, failure, job, memory, new, sqlite};
 use super::{Applied, Store, StoreOptions};
 use crate::journal::{Digest, Entry, Journal, JournalOptions, Time};
 use crate::protocol::raw;
@@ -194,7 +194,7 @@ impl World {
         let id = TaskId::random();
         let task = example_task(ttl);
         store
-            .create(id, task, job(), Writes::default())
+            .create(id, new(task, Writes::default()))
             .await
             .unwrap();
         Self {

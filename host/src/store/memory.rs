@@ -2,7 +2,7 @@
 
 use super::{Applied, Store, StoreError, StoreOptions, Swept, Unfinished};
 use crate::limits::SWEEP_BATCH;
-use crate::task::{Claim, Event, Failure, Job, Millis, Task, TaskId, Writes, apply};
+use crate::task::{Claim, Event, Failure, Job, Millis, NewTask, Task, TaskId, Writes, apply};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
@@ -18,6 +18,8 @@ struct Inner {
     tasks: HashMap<TaskId, Held>,
     /// Exactly the tasks that have a due time, soonest first.
     due: BTreeSet<(Millis, TaskId)>,
+    /// Unfinished tasks, by tenant.
+    open: HashMap<String, usize>,
 }
 
 struct Held {
@@ -60,7 +62,8 @@ impl MemoryStore {
         writes: Writes,
         now: Millis,
     ) -> Applied {
-        let Some(Held { task, work }) = inner.tasks.get_mut(&id) else {
+        let Inner { tasks, open, due } = inner;
+        let Some(Held { task, work }) = tasks.get_mut(&id) else {
             return Applied::Missing;
         };
         let due_before = task.due_at(self.options.retention);
@@ -70,7 +73,14 @@ impl MemoryStore {
             Ok(change) => change,
         };
         if task.status.is_final() {
-            *work = None;
+            if work.take().is_some()
+                && let Some(count) = open.get_mut(&task.owner.tenant)
+            {
+                *count -= 1;
+                if *count == 0 {
+                    open.remove(&task.owner.tenant);
+                }
+            }
         } else if let Some(work) = work {
             if task.attempt != attempt {
                 work.rows.clear();
@@ -79,8 +89,8 @@ impl MemoryStore {
         }
         let due_now = task.due_at(self.options.retention);
         if due_before != due_now {
-            due_before.map(|due| inner.due.remove(&(due, id)));
-            due_now.map(|due| inner.due.insert((due, id)));
+            due_before.map(|time| due.remove(&(time, id)));
+            due_now.map(|time| due.insert((time, id)));
         }
         change.into()
     }
@@ -117,14 +127,18 @@ impl MemoryStore {
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn create(
-        &self,
-        id: TaskId,
-        task: Task,
-        job: Job,
-        writes: Writes,
-    ) -> Result<(), StoreError> {
+    async fn create(&self, id: TaskId, new: NewTask) -> Result<(), StoreError> {
+        let NewTask {
+            task,
+            job,
+            writes,
+            most,
+        } = new;
         let mut inner = self.inner.lock();
+        let tenant = &task.owner.tenant;
+        if inner.open.get(tenant).is_some_and(|open| *open >= most) {
+            return Err(StoreError::LimitReached);
+        }
         if inner.tasks.len() >= self.options.max_tasks {
             let now = task.created_at;
             let removable = |inner: &Inner| {
@@ -145,6 +159,7 @@ impl Store for MemoryStore {
         };
         work.keep(writes);
         let work = Some(Box::new(work));
+        *inner.open.entry(task.owner.tenant.clone()).or_default() += 1;
         inner.tasks.insert(id, Held { task, work });
         Ok(())
     }

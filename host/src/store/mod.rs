@@ -16,7 +16,7 @@ pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
 
 use crate::task::{
-    Change, Claim, Event, Failure, Job, Millis, Refusal, Retention, Task, TaskId, Writes,
+    Change, Claim, Event, Failure, Millis, NewTask, Refusal, Retention, Task, TaskId, Writes,
 };
 use async_trait::async_trait;
 use std::collections::HashSet;
@@ -99,15 +99,10 @@ pub trait Store: Send + Sync + 'static {
     /// Keeps a new task, its job and the beginning of its journal, all or nothing.
     ///
     /// # Errors
-    /// [`StoreError::LimitReached`], after removing what is due for removal at `task.created_at`;
+    /// [`StoreError::LimitReached`]: the tenant has as many unfinished tasks as it may, or the store
+    /// is full, after removing what is due for removal at `task.created_at`;
     /// [`StoreError::Unavailable`].
-    async fn create(
-        &self,
-        id: TaskId,
-        task: Task,
-        job: Job,
-        writes: Writes,
-    ) -> Result<(), StoreError>;
+    async fn create(&self, id: TaskId, new: NewTask) -> Result<(), StoreError>;
 
     /// The task as it is, with its outcome.
     ///

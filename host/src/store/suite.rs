@@ -6,8 +6,8 @@ use crate::limits::SWEEP_BATCH;
 use crate::limits::{RunLimits, SandboxLimits, TaskLimits};
 use crate::protocol::raw;
 use crate::task::{
-    Event, Failure, Fence, Job, Millis, Outcome, Refusal, Retention, Setup, Status, Task, TaskId,
-    Wait, Writes, example_task,
+    Event, Failure, Fence, Job, Millis, NewTask, Outcome, Refusal, Retention, Setup, Status, Task,
+    TaskId, Wait, Writes, example_task,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -68,6 +68,7 @@ suite!(
     racing_partial_answers_are_both_kept,
     many_writers_lose_nothing,
     a_full_store_refuses_until_something_is_due,
+    a_tenant_has_as_many_unfinished_tasks_as_it_may,
     the_sweep_fails_and_removes_in_time,
     a_long_sweep_comes_in_batches,
     a_claim_gives_what_was_kept_and_fences_older_runs,
@@ -92,6 +93,15 @@ pub(super) fn job() -> Job {
             limits: RunLimits::new(&SandboxLimits::default(), &TaskLimits::default()),
             detached_after: Some(3),
         },
+    }
+}
+
+pub(super) fn new(task: Task, writes: Writes) -> NewTask {
+    NewTask {
+        task,
+        job: job(),
+        writes,
+        most: usize::MAX,
     }
 }
 
@@ -127,7 +137,7 @@ pub(super) async fn apply(
 pub(super) async fn create(store: &Arc<dyn Store>, task: Task) -> TaskId {
     let id = TaskId::random();
     store
-        .create(id, task, job(), Writes::default())
+        .create(id, new(task, Writes::default()))
         .await
         .unwrap();
     id
@@ -368,22 +378,12 @@ async fn a_full_store_refuses_until_something_is_due(fixture: fn(StoreOptions) -
     let first = create(store, example_task(Some(5_000))).await;
     create(store, example_task(None)).await;
     let refused = store
-        .create(
-            TaskId::random(),
-            example_task(None),
-            job(),
-            Writes::default(),
-        )
+        .create(TaskId::random(), new(example_task(None), Writes::default()))
         .await;
     assert!(matches!(refused, Err(StoreError::LimitReached)));
     apply(store, first, complete(), 2_000).await.unwrap();
     let refused = store
-        .create(
-            TaskId::random(),
-            example_task(None),
-            job(),
-            Writes::default(),
-        )
+        .create(TaskId::random(), new(example_task(None), Writes::default()))
         .await;
     assert!(
         matches!(refused, Err(StoreError::LimitReached)),
@@ -392,13 +392,40 @@ async fn a_full_store_refuses_until_something_is_due(fixture: fn(StoreOptions) -
     let mut later = example_task(None);
     later.created_at = 6_000;
     store
-        .create(TaskId::random(), later.clone(), job(), Writes::default())
+        .create(TaskId::random(), new(later.clone(), Writes::default()))
         .await
         .unwrap();
     assert!(store.get(first).await.unwrap().is_none());
     let refused = store
-        .create(TaskId::random(), later, job(), Writes::default())
+        .create(TaskId::random(), new(later, Writes::default()))
         .await;
+    assert!(matches!(refused, Err(StoreError::LimitReached)));
+}
+
+async fn a_tenant_has_as_many_unfinished_tasks_as_it_may(fixture: fn(StoreOptions) -> Fixture) {
+    let fixture = fixture(OPTIONS);
+    let store = &fixture.store;
+    let of = |tenant: &str| {
+        let mut task = example_task(None);
+        task.owner.tenant = tenant.to_owned();
+        NewTask {
+            most: 2,
+            ..new(task, Writes::default())
+        }
+    };
+    let first = TaskId::random();
+    store.create(first, of("a")).await.unwrap();
+    store.create(TaskId::random(), of("a")).await.unwrap();
+    let refused = store.create(TaskId::random(), of("a")).await;
+    assert!(matches!(refused, Err(StoreError::LimitReached)));
+    store.create(TaskId::random(), of("b")).await.unwrap();
+    for _ in 0..2 {
+        // It ends once, whatever is said after.
+        apply(store, first, complete(), 2_000).await.unwrap();
+        apply(store, first, Event::Cancel, 2_000).await.unwrap();
+    }
+    store.create(TaskId::random(), of("a")).await.unwrap();
+    let refused = store.create(TaskId::random(), of("a")).await;
     assert!(matches!(refused, Err(StoreError::LimitReached)));
 }
 
@@ -505,7 +532,7 @@ async fn a_claim_gives_what_was_kept_and_fences_older_runs(fixture: fn(StoreOpti
     let id = TaskId::random();
     let first = row(0, false, b"start");
     store
-        .create(id, example_task(None), job(), first)
+        .create(id, new(example_task(None), first))
         .await
         .unwrap();
     let kept = [
@@ -578,7 +605,7 @@ async fn a_failed_attempt_keeps_answers_and_records(fixture: fn(StoreOptions) ->
     task.max_attempts = 2;
     let id = TaskId::random();
     let first = row(0, false, b"start");
-    store.create(id, task, job(), first).await.unwrap();
+    store.create(id, new(task, first)).await.unwrap();
     apply(store, id, ask(&["a"]), 1_100).await.unwrap();
     apply(store, id, answer(&["a"]), 1_200).await.unwrap();
     store
@@ -722,7 +749,7 @@ fn the_stores_agree_under_every_order_of_operations() {
                 for (id, ttl) in ids.into_iter().zip([None, Some(200), Some(2_000)]) {
                     for store in [&one.store, &two.store] {
                         store
-                            .create(id, example_task(ttl), job(), Writes::default())
+                            .create(id, new(example_task(ttl), Writes::default()))
                             .await
                             .unwrap();
                     }

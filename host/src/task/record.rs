@@ -133,7 +133,7 @@ pub struct Fence {
 pub struct Task {
     /// Who created it.
     pub owner: Principal,
-    /// The tool that runs.
+    /// The tool that runs, by its name in the component.
     pub tool: String,
     /// Digest of the component that runs, lower-case hexadecimal sha-256.
     pub digest: String,
@@ -215,6 +215,19 @@ pub struct Writes {
     pub segment: Option<Segment>,
     /// Recorded values, by their keys.
     pub records: Vec<(String, Vec<u8>)>,
+}
+
+/// A task to be created.
+#[derive(Clone, Debug)]
+pub struct NewTask {
+    /// As it begins.
+    pub task: Task,
+    /// What to run.
+    pub job: Job,
+    /// What its run kept so far.
+    pub writes: Writes,
+    /// Unfinished tasks its tenant may have, this one included.
+    pub most: usize,
 }
 
 /// A task that a run took: all it needs.

@@ -6,7 +6,7 @@
 
 use super::id::TaskId;
 use super::listeners::Listeners;
-use super::record::{Claim, Job, Millis, Principal, Task, Writes};
+use super::record::{Claim, Millis, NewTask, Principal, Task, Writes};
 use super::state::{Event, Failure, Refusal};
 use crate::limits::{IDLE_RUNS, INPUT_BYTES, TaskLimits};
 use crate::protocol::{RpcError, check_answer};
@@ -224,16 +224,14 @@ impl Tasks {
     /// [`StoreError`].
     pub async fn create(
         self: &Arc<Self>,
-        task: Task,
-        job: Job,
-        writes: Writes,
+        new: NewTask,
         cancel: CancellationToken,
     ) -> Result<TaskId, StoreError> {
         let id = TaskId::random();
         // Known before it can be asked for, so that no cancel can miss the run.
         self.register(id, cancel);
         let mut nobody = Unknown(Some((Arc::clone(self), id)));
-        let created = self.store.create(id, task, job, writes).await;
+        let created = self.store.create(id, new).await;
         nobody.0 = None;
         if created.is_err() {
             self.runs.lock().remove(&id);

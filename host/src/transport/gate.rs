@@ -11,6 +11,9 @@ use hyper::{Method, StatusCode, Uri};
 /// The one path of the endpoint.
 pub(super) const PATH: &str = "/mcp";
 
+/// Where a protected resource's metadata is.
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
 /// Why a request is refused without a look at its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
@@ -91,6 +94,12 @@ pub(super) fn check(
         return Err(Refusal::TooLarge);
     }
     Ok(accepts)
+}
+
+/// Is it the address where clients look for the authorization server (RFC 9728, section 3.1)?
+pub(super) fn is_metadata(method: &Method, uri: &Uri) -> bool {
+    let rest = uri.path().strip_prefix(WELL_KNOWN);
+    method == Method::GET && rest.is_some_and(|rest| rest.is_empty() || rest == PATH)
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {

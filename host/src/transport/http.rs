@@ -5,15 +5,15 @@
 
 use super::body::{EventStream, ResponseBody, Work};
 use super::gate::{self, Refusal};
+use crate::auth::Refused;
 use crate::call::Events;
 use crate::limits::RECEIVE_TIME;
 use crate::protocol::{Code, RpcError, failure};
 use crate::server::{Response as Reply, Server};
-use crate::task::Principal;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -148,7 +148,15 @@ async fn respond(
     let (head, body) = request.into_parts();
     let accepts = match gate::check(&head.method, &head.uri, &head.headers, limits, loopback) {
         Ok(accepts) => accepts,
+        Err(Refusal::Path) if gate::is_metadata(&head.method, &head.uri) => {
+            return metadata(&server);
+        }
         Err(refusal) => return refuse(refusal),
+    };
+    // Before anything of the body is read: whoever may not call costs nothing more.
+    let caller = match server.caller(&head.headers).await {
+        Ok(caller) => caller,
+        Err(refused) => return challenge(&server, refused),
     };
     let body = Limited::new(body, limits.max_body_bytes).collect();
     let body = match tokio::time::timeout(RECEIVE_TIME, body).await {
@@ -159,7 +167,6 @@ async fn respond(
 
     let events = Arc::new(Events::new(accepts.events));
     let keep_alive = Duration::from_millis(limits.keep_alive_ms);
-    let caller = Principal::anonymous();
     let mut work: Work =
         Box::pin(Arc::clone(&server).handle(caller, head.headers, body, Arc::clone(&events)));
     if !accepts.json {
@@ -199,6 +206,36 @@ fn stream(work: Work, events: Arc<Events>, keep_alive: Duration) -> Response<Res
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// Where clients get tokens (RFC 9728).
+fn metadata(server: &Server) -> Response<ResponseBody> {
+    match server.auth().metadata() {
+        Some(metadata) => whole(Reply {
+            status: 200,
+            body: Some(Bytes::from(metadata.to_string())),
+        }),
+        None => refuse(Refusal::Path),
+    }
+}
+
+fn challenge(server: &Server, refused: Refused) -> Response<ResponseBody> {
+    let status = match refused {
+        Refused::Unauthorized => StatusCode::UNAUTHORIZED,
+        Refused::Scope => StatusCode::FORBIDDEN,
+        Refused::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let error = RpcError::new(Code::InvalidRequest, refused.to_string());
+    let mut response = whole(Reply {
+        status: status.as_u16(),
+        body: Some(failure(None, &error)),
+    });
+    if refused != Refused::Unavailable
+        && let Ok(value) = HeaderValue::from_str(&server.auth().challenge(refused))
+    {
+        response.headers_mut().insert(WWW_AUTHENTICATE, value);
+    }
     response
 }
 

@@ -11,10 +11,11 @@ mod tests;
 mod writer;
 
 use super::{Applied, Store, StoreError, StoreOptions, Swept, Unfinished, lock_file};
-use crate::task::{Claim, Event, Failure, Job, Millis, Outcome, Task, TaskId, Writes};
+use crate::task::{Claim, Event, Failure, Millis, NewTask, Outcome, Task, TaskId, Writes};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _};
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ impl SqliteStore {
         let connection = Connection::open(path).map_err(failed)?;
         connection
             .execute_batch(
-                "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+                "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
                  PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 2000;",
             )
             .map_err(failed)?;
@@ -88,7 +89,8 @@ impl SqliteStore {
 
         let (sender, receiver) = mpsc::channel();
         let count = usize::try_from(count).unwrap_or(0);
-        let mut writer = Writer::new(connection, options, count);
+        let open = open_by_tenant(&connection).map_err(failed)?;
+        let mut writer = Writer::new(connection, options, count, open);
         let thread = thread::Builder::new()
             .name("task-store".to_owned())
             .spawn(move || writer.run(&receiver))
@@ -147,14 +149,8 @@ impl Drop for SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn create(
-        &self,
-        id: TaskId,
-        task: Task,
-        job: Job,
-        writes: Writes,
-    ) -> Result<(), StoreError> {
-        self.write(|reply| Operation::Create(id, Box::new((task, job, writes)), reply))
+    async fn create(&self, id: TaskId, new: NewTask) -> Result<(), StoreError> {
+        self.write(|reply| Operation::Create(id, Box::new(new), reply))
             .await
     }
 
@@ -198,18 +194,27 @@ impl Store for SqliteStore {
         };
         // What is read here belongs to the lease just taken: nobody else changes it meanwhile.
         self.read(|connection| {
-            let key = id.as_bytes().as_slice();
+            let id = [id.as_bytes().as_slice()];
+            let number = connection
+                .prepare_cached("SELECT number FROM tasks WHERE id = ?1")?
+                .query_row(id, |row| row.get::<_, i64>(0))
+                .optional()?;
+            // The sweep may have been faster.
+            let Some(number) = number else {
+                return Ok(None);
+            };
+            let key = [number];
             let job = connection
-                .prepare_cached("SELECT arguments, setup FROM jobs WHERE id = ?1")?
-                .query_row([key], rows::job)
+                .prepare_cached("SELECT arguments, setup FROM jobs WHERE task = ?1")?
+                .query_row(key, rows::job)
                 .optional()?;
             let rows = connection
                 .prepare_cached("SELECT entries FROM journal WHERE task = ?1 ORDER BY row")?
-                .query_map([key], |row| row.get(0))?
+                .query_map(key, |row| row.get(0))?
                 .collect::<rusqlite::Result<_>>()?;
             let records = connection
                 .prepare_cached("SELECT key, value FROM records WHERE task = ?1")?
-                .query_map([key], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .query_map(key, |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect::<rusqlite::Result<_>>()?;
             Ok(Some(Claim {
                 task: *task,
@@ -238,6 +243,15 @@ impl Store for SqliteStore {
             Ok(Unfinished { ready, digests })
         })
     }
+}
+
+/// Unfinished tasks of each tenant.
+fn open_by_tenant(connection: &Connection) -> rusqlite::Result<HashMap<String, usize>> {
+    connection
+        .prepare("SELECT tenant, count(*) FROM tasks WHERE is_final = 0 GROUP BY tenant")?
+        .query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?
+        .map(|row| row.map(|(tenant, count)| (tenant, usize::try_from(count).unwrap_or(0))))
+        .collect()
 }
 
 fn unavailable(error: rusqlite::Error) -> StoreError {

@@ -8,8 +8,9 @@ use super::rows;
 use crate::journal::kill_this_process;
 use crate::limits::{COMMIT_BATCH, SWEEP_BATCH};
 use crate::protocol::raw;
-use crate::task::{Change, Event, Failure, Job, Millis, Outcome, Task, TaskId, Writes, apply};
+use crate::task::{Change, Event, Failure, Millis, NewTask, Outcome, Task, TaskId, Writes, apply};
 use rusqlite::{Connection, OptionalExtension as _, params};
+use std::collections::HashMap;
 use std::sync::mpsc;
 use tokio::sync::oneshot;
 
@@ -17,7 +18,7 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// What the writer does.
 pub(super) enum Operation {
-    Create(TaskId, Box<(Task, Job, Writes)>, Reply<()>),
+    Create(TaskId, Box<NewTask>, Reply<()>),
     Apply(TaskId, Box<(Event, Writes)>, Millis, Reply<Applied>),
     Claim(TaskId, Failure, Millis, Reply<Option<Box<Task>>>),
     Sweep(Box<Event>, Millis, Reply<Swept>),
@@ -29,17 +30,28 @@ pub(super) struct Writer {
     options: StoreOptions,
     /// Rows in `tasks`.
     count: usize,
+    /// Unfinished ones, by tenant.
+    open: HashMap<String, usize>,
+    /// What the present transaction did to `open`: true for a task that ended.
+    undo: Vec<(String, bool)>,
 }
 
 /// An answer that waits for its transaction to be on disk.
 type Pending = Box<dyn FnOnce(Result<(), &str>) + Send>;
 
 impl Writer {
-    pub(super) fn new(connection: Connection, options: StoreOptions, count: usize) -> Self {
+    pub(super) fn new(
+        connection: Connection,
+        options: StoreOptions,
+        count: usize,
+        open: HashMap<String, usize>,
+    ) -> Self {
         Self {
             connection,
             options,
             count,
+            open,
+            undo: Vec::new(),
         }
     }
 
@@ -47,10 +59,17 @@ impl Writer {
         while let Ok(first) = operations.recv() {
             let count = self.count;
             let mut pending = Vec::new();
+            self.undo.clear();
             let committed = self.transaction(first, operations, &mut pending);
             self.may_die();
             if let Err(error) = &committed {
                 self.count = count;
+                for (tenant, ended) in std::mem::take(&mut self.undo) {
+                    match ended {
+                        true => *self.open.entry(tenant).or_default() += 1,
+                        false => close(&mut self.open, &tenant),
+                    }
+                }
                 tracing::error!(%error, "the task store could not write");
                 // Nothing is left of the transaction; if there was none, there is nothing to undo.
                 let _ = self.connection.execute_batch("ROLLBACK");
@@ -108,10 +127,9 @@ impl Writer {
         pending: &mut Vec<Pending>,
     ) -> rusqlite::Result<()> {
         match operation {
-            Operation::Create(id, new, reply) => self.step(failed, pending, reply, |writer| {
-                let (task, job, writes) = *new;
-                writer.create(id, &task, &job, &writes)
-            }),
+            Operation::Create(id, new, reply) => {
+                self.step(failed, pending, reply, |writer| writer.create(id, &new))
+            }
             Operation::Apply(id, change, now, reply) => {
                 self.step(failed, pending, reply, |writer| {
                     let (event, writes) = *change;
@@ -160,18 +178,22 @@ impl Writer {
         result
     }
 
-    fn create(
-        &mut self,
-        id: TaskId,
-        task: &Task,
-        job: &Job,
-        writes: &Writes,
-    ) -> rusqlite::Result<Result<(), StoreError>> {
+    fn create(&mut self, id: TaskId, new: &NewTask) -> rusqlite::Result<Result<(), StoreError>> {
+        let NewTask {
+            task,
+            job,
+            writes,
+            most,
+        } = new;
+        let tenant = &task.owner.tenant;
+        if self.open.get(tenant).is_some_and(|open| open >= most) {
+            return Ok(Err(StoreError::LimitReached));
+        }
         if self.count >= self.options.max_tasks {
             let removed = self
                 .connection
                 .prepare_cached(
-                    "DELETE FROM tasks WHERE id IN (SELECT id FROM tasks
+                    "DELETE FROM tasks WHERE number IN (SELECT number FROM tasks
                      WHERE due_at <= ?1 AND is_final = 1 ORDER BY due_at LIMIT 100)",
                 )?
                 .execute([task.created_at])?;
@@ -180,55 +202,64 @@ impl Writer {
                 return Ok(Err(StoreError::LimitReached));
             }
         }
-        let key = id.as_bytes().as_slice();
         let due = task.due_at(self.options.retention);
         let (is_final, ready) = (task.status.is_final(), task.ready_at());
         self.connection
             .prepare_cached(
-                "INSERT INTO tasks (id, is_final, due_at, ready_at, head)
-                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO tasks (id, is_final, due_at, ready_at, tenant, head)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?
-            .execute(params![key, is_final, due, ready, raw(task).get()])?;
+            .execute(params![
+                id.as_bytes().as_slice(),
+                is_final,
+                due,
+                ready,
+                task.owner.tenant,
+                raw(task).get()
+            ])?;
+        let number = self.connection.last_insert_rowid();
         self.connection
-            .prepare_cached("INSERT INTO jobs (id, arguments, setup) VALUES (?1, ?2, ?3)")?
-            .execute(params![key, job.arguments.get(), raw(&job.setup).get()])?;
-        self.keep(key, writes)?;
+            .prepare_cached("INSERT INTO jobs (task, arguments, setup) VALUES (?1, ?2, ?3)")?
+            .execute(params![number, job.arguments.get(), raw(&job.setup).get()])?;
+        self.keep(number, writes)?;
         self.count += 1;
+        *self.open.entry(tenant.clone()).or_default() += 1;
+        self.undo.push((tenant.clone(), false));
         Ok(Ok(()))
     }
 
-    fn keep(&self, key: &[u8], writes: &Writes) -> rusqlite::Result<()> {
+    fn keep(&self, task: i64, writes: &Writes) -> rusqlite::Result<()> {
         if let Some(segment) = &writes.segment {
             if segment.replaces {
                 self.connection
                     .prepare_cached("DELETE FROM journal WHERE task = ?1 AND row >= ?2")?
-                    .execute(params![key, segment.row])?;
+                    .execute(params![task, segment.row])?;
             }
             self.connection
                 .prepare_cached("INSERT INTO journal (task, row, entries) VALUES (?1, ?2, ?3)")?
-                .execute(params![key, segment.row, segment.entries])?;
+                .execute(params![task, segment.row, segment.entries])?;
         }
         for (name, value) in &writes.records {
             self.connection
                 .prepare_cached(
                     "INSERT OR REPLACE INTO records (task, key, value) VALUES (?1, ?2, ?3)",
                 )?
-                .execute(params![key, name, value])?;
+                .execute(params![task, name, value])?;
         }
         Ok(())
     }
 
     /// Removes a task's rows from some tables.
-    fn forget(&self, key: &[u8], statements: &[&str]) -> rusqlite::Result<()> {
+    fn forget(&self, task: i64, statements: &[&str]) -> rusqlite::Result<()> {
         for statement in statements {
-            self.connection.prepare_cached(statement)?.execute([key])?;
+            self.connection.prepare_cached(statement)?.execute([task])?;
         }
         Ok(())
     }
 
     /// What became of the event, and the task as it is after a change.
     fn apply(
-        &self,
+        &mut self,
         id: TaskId,
         event: Event,
         writes: &Writes,
@@ -236,10 +267,10 @@ impl Writer {
     ) -> rusqlite::Result<(Applied, Option<Box<Task>>)> {
         let mut select = self
             .connection
-            .prepare_cached("SELECT head FROM tasks WHERE id = ?1")?;
-        let key = id.as_bytes().as_slice();
-        let found = select.query_row([key], |row| rows::head(row, 0));
-        let Some(mut task) = found.optional()? else {
+            .prepare_cached("SELECT number, head FROM tasks WHERE id = ?1")?;
+        let key = [id.as_bytes().as_slice()];
+        let found = select.query_row(key, |row| Ok((row.get(0)?, rows::head(row, 1)?)));
+        let Some((number, mut task)) = found.optional()? else {
             return Ok((Applied::Missing, None));
         };
         let attempt = task.attempt;
@@ -258,10 +289,10 @@ impl Writer {
         self.connection
             .prepare_cached(
                 "UPDATE tasks SET is_final = ?2, due_at = ?3, ready_at = ?4, head = ?5,
-                 result = ?6, error = ?7 WHERE id = ?1",
+                 result = ?6, error = ?7 WHERE number = ?1",
             )?
             .execute(params![
-                key,
+                number,
                 is_final,
                 due,
                 ready,
@@ -271,14 +302,17 @@ impl Writer {
             ])?;
         const JOURNAL: &str = "DELETE FROM journal WHERE task = ?1";
         const RECORDS: &str = "DELETE FROM records WHERE task = ?1";
-        const JOB: &str = "DELETE FROM jobs WHERE id = ?1";
+        const JOB: &str = "DELETE FROM jobs WHERE task = ?1";
         if is_final {
-            self.forget(key, &[JOB, JOURNAL, RECORDS])?;
+            self.forget(number, &[JOB, JOURNAL, RECORDS])?;
+            let tenant = task.owner.tenant.clone();
+            close(&mut self.open, &tenant);
+            self.undo.push((tenant, true));
         } else {
             if task.attempt != attempt {
-                self.forget(key, &[JOURNAL])?;
+                self.forget(number, &[JOURNAL])?;
             }
-            self.keep(key, writes)?;
+            self.keep(number, writes)?;
         }
         Ok((change.into(), Some(Box::new(task))))
     }
@@ -318,5 +352,15 @@ impl Writer {
                 Ok((TaskId::from_bytes(row.get(0)?), row.get(1)?))
             })?
             .collect()
+    }
+}
+
+/// A tenant has one unfinished task less.
+fn close(open: &mut HashMap<String, usize>, tenant: &str) {
+    if let Some(count) = open.get_mut(tenant) {
+        *count -= 1;
+        if *count == 0 {
+            open.remove(tenant);
+        }
     }
 }

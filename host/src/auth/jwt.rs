@@ -1,0 +1,178 @@
+//! Tokens of an authorization server (OAuth 2.1 resource server, RFC 9068): signed JWTs.
+//!
+//! Invariants: only asymmetric signatures count, by the algorithms that the operator named; issuer,
+//! audience, subject and expiry must be there and fit; who fails any of it is refused alike.
+
+use super::Refused;
+use super::keys::{KeySource, Keys};
+use crate::limits::CLOCK_LEEWAY;
+use crate::task::Principal;
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+
+/// What a token must be.
+#[derive(Clone, Debug)]
+pub struct JwtOptions {
+    /// `iss`.
+    pub issuer: String,
+    /// `aud`: this server's URL, as clients know it (RFC 8707).
+    pub audience: String,
+    /// Where the issuer's keys are.
+    pub keys: KeySource,
+    /// Signatures that count.
+    pub algorithms: Vec<Algorithm>,
+    /// Scopes that every call needs.
+    pub scopes: Vec<String>,
+    /// The claim that names the tenant; without it, all are of one.
+    pub tenant_claim: Option<String>,
+    /// The tenant of tokens without such a claim; without it, they are refused.
+    pub tenant: Option<String>,
+    /// Where clients get tokens, if that is not the issuer.
+    pub authorization_servers: Vec<String>,
+}
+
+impl JwtOptions {
+    /// Where this server's metadata is, as clients know it: the well-known path goes between the
+    /// host and the path of the resource (RFC 9728, section 3.1).
+    pub(super) fn metadata_url(&self) -> String {
+        let (scheme, rest) = self
+            .audience
+            .split_once("://")
+            .unwrap_or(("https", &self.audience));
+        let (host, path) = match rest.split_once('/') {
+            Some((host, path)) => (host, format!("/{path}")),
+            None => (rest, String::new()),
+        };
+        let path = path.trim_end_matches('/');
+        format!("{scheme}://{host}/.well-known/oauth-protected-resource{path}")
+    }
+
+    pub(super) fn authorization_servers(&self) -> Vec<&str> {
+        if self.authorization_servers.is_empty() {
+            vec![&self.issuer]
+        } else {
+            self.authorization_servers
+                .iter()
+                .map(String::as_str)
+                .collect()
+        }
+    }
+}
+
+/// Names that the configuration may use for algorithms.
+pub const ALGORITHMS: [(&str, Algorithm); 9] = [
+    ("RS256", Algorithm::RS256),
+    ("RS384", Algorithm::RS384),
+    ("RS512", Algorithm::RS512),
+    ("PS256", Algorithm::PS256),
+    ("PS384", Algorithm::PS384),
+    ("PS512", Algorithm::PS512),
+    ("ES256", Algorithm::ES256),
+    ("ES384", Algorithm::ES384),
+    ("EdDSA", Algorithm::EdDSA),
+];
+
+/// Checks tokens.
+pub struct Jwts {
+    options: JwtOptions,
+    keys: Keys,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    sub: String,
+    #[serde(default)]
+    scope: Option<String>,
+    #[serde(default)]
+    scp: Option<Value>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+impl Jwts {
+    /// With keys that are fetched when they are first needed.
+    #[must_use]
+    pub fn new(options: JwtOptions) -> Self {
+        Self {
+            keys: Keys::new(options.keys.clone()),
+            options,
+        }
+    }
+
+    pub(super) fn options(&self) -> &JwtOptions {
+        &self.options
+    }
+
+    pub(super) async fn check(&self, token: &str) -> Result<Principal, Refused> {
+        let unauthorized = |_| Refused::Unauthorized;
+        let header = decode_header(token).map_err(unauthorized)?;
+        if !self.options.algorithms.contains(&header.alg) {
+            return Err(Refused::Unauthorized);
+        }
+        let jwk = self
+            .keys
+            .find(header.kid.as_deref())
+            .await
+            .map_err(|error| {
+                tracing::error!(%error, "the keys that check access tokens cannot be had");
+                Refused::Unavailable
+            })?
+            .ok_or(Refused::Unauthorized)?;
+        let key = DecodingKey::from_jwk(&jwk).map_err(unauthorized)?;
+        let claims = decode::<Claims>(token, &key, &self.validation(header.alg))
+            .map_err(unauthorized)?
+            .claims;
+        let tenant = self.tenant(&claims).ok_or(Refused::Unauthorized)?;
+        if claims.sub.is_empty() {
+            return Err(Refused::Unauthorized);
+        }
+        let granted = scopes(&claims);
+        if !self
+            .options
+            .scopes
+            .iter()
+            .all(|scope| granted.contains(scope))
+        {
+            return Err(Refused::Scope);
+        }
+        Ok(Principal {
+            tenant,
+            subject: claims.sub,
+        })
+    }
+
+    fn validation(&self, algorithm: Algorithm) -> Validation {
+        let mut validation = Validation::new(algorithm);
+        validation.leeway = CLOCK_LEEWAY.as_secs();
+        validation.validate_nbf = true;
+        validation.set_issuer(&[&self.options.issuer]);
+        validation.set_audience(&[&self.options.audience]);
+        validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+        validation
+    }
+
+    fn tenant(&self, claims: &Claims) -> Option<String> {
+        let claimed = self.options.tenant_claim.as_ref();
+        let claimed = claimed.and_then(|claim| claims.others.get(claim)?.as_str());
+        claimed
+            .map(str::to_owned)
+            .or_else(|| self.options.tenant.clone())
+            .filter(|tenant| !tenant.is_empty())
+    }
+}
+
+/// RFC 9068 writes a text with spaces; some servers write an array.
+fn scopes(claims: &Claims) -> HashSet<String> {
+    let text = claims.scope.as_deref().unwrap_or_default();
+    let mut scopes: HashSet<String> = text.split_whitespace().map(str::to_owned).collect();
+    match &claims.scp {
+        Some(Value::Array(list)) => {
+            scopes.extend(list.iter().filter_map(Value::as_str).map(str::to_owned));
+        }
+        Some(Value::String(text)) => scopes.extend(text.split_whitespace().map(str::to_owned)),
+        _ => {}
+    }
+    scopes
+}

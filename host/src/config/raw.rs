@@ -1,0 +1,75 @@
+//! The file as it is written. Every key is here, and nothing else is accepted.
+
+use crate::limits::{SandboxLimits, ServerLimits, TaskLimits};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct File {
+    pub(super) listen: Option<String>,
+    pub(super) data: Option<PathBuf>,
+    pub(super) store: Option<String>,
+    pub(super) state_key: Option<PathBuf>,
+    pub(super) server: ServerLimits,
+    pub(super) sandbox: SandboxLimits,
+    pub(super) tasks: TaskLimits,
+    pub(super) tools: Vec<Tools>,
+    pub(super) auth: Auth,
+    pub(super) tenants: BTreeMap<String, Tenant>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Tools {
+    /// A component, or a folder of them.
+    pub(super) path: PathBuf,
+    /// Put before the names of their tools.
+    #[serde(default)]
+    pub(super) prefix: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Auth {
+    pub(super) tokens: Vec<Token>,
+    pub(super) jwt: Option<Jwt>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Token {
+    pub(super) tenant: String,
+    pub(super) subject: String,
+    pub(super) sha256: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Jwt {
+    pub(super) issuer: String,
+    pub(super) audience: String,
+    pub(super) keys: String,
+    #[serde(default = "algorithms")]
+    pub(super) algorithms: Vec<String>,
+    #[serde(default)]
+    pub(super) scopes: Vec<String>,
+    pub(super) tenant_claim: Option<String>,
+    pub(super) tenant: Option<String>,
+    #[serde(default)]
+    pub(super) authorization_servers: Vec<String>,
+}
+
+fn algorithms() -> Vec<String> {
+    ["RS256", "ES256", "EdDSA"].map(str::to_owned).to_vec()
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Tenant {
+    pub(super) tools: Option<Vec<String>>,
+    pub(super) max_instances: Option<usize>,
+    pub(super) max_waiting: Option<usize>,
+    pub(super) max_tasks: Option<usize>,
+}
