@@ -24,7 +24,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
 /// The run that makes a task. Later runs of the task take the leases after it.
@@ -98,6 +98,8 @@ pub struct Session {
     pub(super) journal: Arc<Mutex<Journal>>,
     pub(super) state: Mutex<State>,
     pub(super) this: Weak<Self>,
+    /// Told when the call becomes a task.
+    pub(super) became_task: Notify,
     born: Millis,
 }
 
@@ -181,6 +183,7 @@ impl Session {
             journal: Arc::new(Mutex::new(journal)),
             state: Mutex::new(state),
             this: Weak::clone(this),
+            became_task: Notify::new(),
             born: now(),
         })
     }
@@ -212,6 +215,7 @@ impl Session {
         let mut state = self.state.lock();
         state.phase = Phase::Task(id);
         state.deadline = Some(task.ends_at());
+        self.became_task.notify_waiters();
     }
 
     pub(super) fn is_over(&self) -> bool {

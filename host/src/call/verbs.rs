@@ -286,22 +286,27 @@ impl Verbs for Session {
                 }
             }
         };
-        if left > self.options.times.park_after
-            && let Some(id) = self.task()
-        {
-            let left = Millis::try_from(time.until(until).as_millis()).unwrap_or(Millis::MAX);
-            match self.park_until(id, now().saturating_add(left)).await {
-                Ok(()) => return Err(Halt::Parked),
-                Err(ReportError::Refused(_)) => return Ok(Err(FinalError::Final)),
-                Err(ReportError::Store(error)) => {
-                    tracing::warn!(%error, "a task could not be parked; it keeps its instance");
+        let mut left = left;
+        loop {
+            if left > self.options.times.park_after
+                && let Some(id) = self.task()
+            {
+                let left = Millis::try_from(time.until(until).as_millis()).unwrap_or(Millis::MAX);
+                match self.park_until(id, now().saturating_add(left)).await {
+                    Ok(()) => return Err(Halt::Parked),
+                    Err(ReportError::Refused(_)) => return Ok(Err(FinalError::Final)),
+                    Err(ReportError::Store(error)) => {
+                        tracing::warn!(%error, "a task could not be parked; it keeps its instance");
+                    }
                 }
             }
-        }
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => Ok(Err(FinalError::Final)),
-            () = tokio::time::sleep(time.until(until)) => Ok(Ok(())),
+            tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => return Ok(Err(FinalError::Final)),
+                () = tokio::time::sleep(time.until(until)) => return Ok(Ok(())),
+                // The server made the call a task in the middle of its sleep.
+                () = self.became_task.notified() => left = time.until(until),
+            }
         }
     }
 
