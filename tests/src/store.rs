@@ -4,12 +4,16 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-/// Runs SQL statements on the task store in a data folder.
+/// Runs one SQL statement on the task store in a data folder.
 ///
 /// # Panics
-/// If they cannot be run.
-pub fn sql(data: &Path, statements: &str) {
-    let run = Connection::open(data.join("cofferdam.sqlite"))
-        .and_then(|store| store.execute_batch(statements));
-    run.unwrap_or_else(|error| panic!("{statements}: {error}"));
+/// If it cannot be run, or changes nothing.
+pub fn sql(data: &Path, statement: &str) {
+    let changed = Connection::open(data.join("cofferdam.sqlite"))
+        .and_then(|store| store.execute(statement, []));
+    match changed {
+        Ok(0) => panic!("changes nothing: {statement}"),
+        Ok(_) => {}
+        Err(error) => panic!("{statement}: {error}"),
+    }
 }
