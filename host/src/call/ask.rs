@@ -67,6 +67,8 @@ impl Session {
                 Ok(()) => self.answers(tasks, id, &keys).await,
                 Err(error) => Ok(Err(error)),
             },
+            // The run could not be repeated with the answers.
+            (_, None) if !self.replays() => Ok(Err(InputError::Unavailable)),
             (_, None) => self.ask_before_task(request, wire, needed),
         }
     }
@@ -144,7 +146,7 @@ impl Session {
             tokio::select! {
                 () = self.cancel.cancelled() => return Ok(Err(InputError::Final)),
                 () = tasks.answered(id) => {}
-                () = &mut park => return Err(Halt::Parked),
+                () = &mut park, if self.replays() => return Err(Halt::Parked),
             }
         }
     }

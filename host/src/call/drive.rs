@@ -114,6 +114,7 @@ impl Driver {
                 features: options.features,
                 limits: options.setup.limits,
                 journal,
+                grants: Arc::clone(&options.tool.component.grants),
                 place: Place {
                     tenant: Arc::clone(&options.tenant.name),
                     share: options.tenant.share,

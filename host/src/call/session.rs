@@ -218,6 +218,11 @@ impl Session {
         self.became_task.notify_waiters();
     }
 
+    /// True if the instance may go while the call waits: a later run can learn the same.
+    pub(super) fn replays(&self) -> bool {
+        self.options.tool.component.grants.replays()
+    }
+
     pub(super) fn is_over(&self) -> bool {
         self.cancel.is_cancelled() || matches!(self.state.lock().phase, Phase::Over(_))
     }

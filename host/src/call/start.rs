@@ -180,6 +180,7 @@ impl Session {
         Task {
             owner: self.options.owner.clone(),
             tool: self.options.tool.own_name.clone(),
+            served_as: self.options.tool.name.to_string(),
             digest: self.options.tool.component.digest.clone(),
             features: self.options.features,
             status: Status::Working,

@@ -289,6 +289,7 @@ impl Verbs for Session {
         let mut left = left;
         loop {
             if left > self.options.times.park_after
+                && self.replays()
                 && let Some(id) = self.task()
             {
                 let left = Millis::try_from(time.until(until).as_millis()).unwrap_or(Millis::MAX);

@@ -130,9 +130,15 @@ impl Worker {
         let task = &claim.task;
         let tool = self
             .versions
-            .tool(&task.digest, &task.tool)
+            .tool(&task.digest, &task.tool, &task.served_as)
             .await
             .map_err(|error| RpcError::internal(error.to_string()))?;
+        if !tool.component.grants.replays() && !claim.rows.is_empty() {
+            return Err(RpcError::internal(
+                "The server stopped while the task was running, and the tool may reach directories, \
+                 whose content no journal keeps: it cannot be run again to where it was",
+            ));
+        }
         let journal = journal_of(&mut claim, &job, &self.origin)
             .map_err(|fault| RpcError::internal(fault.to_string()))?;
         let task = &claim.task;

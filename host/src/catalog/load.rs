@@ -7,7 +7,7 @@ use crate::runtime::Runtime;
 use crate::settings::Settings;
 use sha2::{Digest as _, Sha256};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A file that does not serve.
@@ -48,8 +48,9 @@ impl Catalog {
         archive: &Archive,
     ) -> Result<Self, CatalogError> {
         let mut catalog = Self::default();
-        for Source { path, prefix } in component_files(sources)? {
-            let added = catalog.add(&path, &prefix, runtime, settings, archive);
+        for source in component_files(sources)? {
+            let path = source.path.clone();
+            let added = catalog.add(&source, runtime, settings, archive);
             if let Err(reason) = added.await {
                 let reason = reason.replace('\n', " ");
                 tracing::error!("refused {}: {reason}", path.display());
@@ -70,12 +71,12 @@ impl Catalog {
     /// Adds all tools of a component, or none.
     async fn add(
         &mut self,
-        path: &Path,
-        prefix: &str,
+        source: &Source,
         runtime: &Runtime,
         settings: &Settings,
         archive: &Archive,
     ) -> Result<(), String> {
+        let path = &source.path;
         let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
         if size > COMPONENT_BYTES {
             return Err(format!(
@@ -83,7 +84,7 @@ impl Catalog {
             ));
         }
         let bytes = fs::read(path).map_err(|error| error.to_string())?;
-        let tools = tools_of(&bytes, path, prefix, runtime, settings).await?;
+        let tools = tools_of(&bytes, source, runtime, settings).await?;
         for tool in &tools {
             if let Some(other) = self.tool(&tool.name) {
                 return Err(format!(
@@ -112,11 +113,11 @@ impl Catalog {
 /// Why it cannot serve.
 pub(super) async fn tools_of(
     bytes: &[u8],
-    path: &Path,
-    prefix: &str,
+    source: &Source,
     runtime: &Runtime,
     settings: &Settings,
 ) -> Result<Vec<Arc<Tool>>, String> {
+    let path = &source.path;
     let program = runtime.load(bytes).map_err(|error| error.to_string())?;
     let name = path.display().to_string();
     let listed = runtime
@@ -133,15 +134,21 @@ pub(super) async fn tools_of(
         ));
     }
     let component = Arc::new(Component {
-        path: path.to_owned(),
+        path: path.clone(),
         digest: digest(bytes),
         program,
+        grants: Arc::clone(&source.grants),
     });
     let mut tools: Vec<Arc<Tool>> = Vec::with_capacity(listed.len());
     for tool in listed {
         let name: String = tool.name.chars().take(128).collect();
-        let tool = Tool::new(tool, prefix, Arc::clone(&component), &settings.tasks)
-            .map_err(|reason| format!("tool {name:?}: {reason}"))?;
+        let tool = Tool::new(
+            tool,
+            &source.prefix,
+            Arc::clone(&component),
+            &settings.tasks,
+        )
+        .map_err(|reason| format!("tool {name:?}: {reason}"))?;
         if tools.iter().any(|other| other.name == tool.name) {
             return Err(format!("it offers the tool {name:?} twice"));
         }
@@ -161,10 +168,11 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 /// Files in the order they were named; those of a folder by name. A file named twice counts once.
 fn component_files(sources: &[Source]) -> Result<Vec<Source>, CatalogError> {
     let mut files = Vec::new();
-    for Source { path, prefix } in sources {
-        let failed = |source| CatalogError::Path {
+    for source in sources {
+        let path = &source.path;
+        let failed = |error| CatalogError::Path {
             path: path.clone(),
-            source,
+            source: error,
         };
         let mut found = Vec::new();
         if fs::metadata(path).map_err(failed)?.is_dir() {
@@ -184,7 +192,7 @@ fn component_files(sources: &[Source]) -> Result<Vec<Source>, CatalogError> {
         }
         files.extend(found.into_iter().map(|path| Source {
             path,
-            prefix: prefix.clone(),
+            ..source.clone()
         }));
     }
     let mut seen = std::collections::HashSet::new();

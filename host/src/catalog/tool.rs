@@ -1,5 +1,6 @@
 //! A tool that can be called: its description, its schemas, its program.
 
+use crate::grants::Grants;
 use crate::limits::TaskLimits;
 use crate::protocol::{
     Answer, Content, HeaderParam, RpcError, Schema, header_params, parse_guest_json, raw,
@@ -19,6 +20,8 @@ pub struct Component {
     pub digest: String,
     /// What runs.
     pub program: Program,
+    /// What it may reach.
+    pub grants: Arc<Grants>,
 }
 
 /// Whether calls of a tool may become tasks.

@@ -2,6 +2,7 @@
 
 use super::load::tools_of;
 use super::{Archive, ArchiveError, Catalog, Tool};
+use crate::config::Source;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use arc_swap::ArcSwap;
@@ -52,11 +53,17 @@ impl Versions {
         }
     }
 
-    /// A tool of the component with this digest, by its name there. Compiles the component if it is not served now.
+    /// A tool of the component with this digest, by its name there. It may reach
+    /// what the tool may that is served under its name now. Compiles the component if it is not served now.
     ///
     /// # Errors
     /// [`VersionError`].
-    pub async fn tool(&self, digest: &str, name: &str) -> Result<Arc<Tool>, VersionError> {
+    pub async fn tool(
+        &self,
+        digest: &str,
+        name: &str,
+        served_as: &str,
+    ) -> Result<Arc<Tool>, VersionError> {
         if let Some(tool) = self.catalog.load().tool_of(digest, name) {
             return Ok(Arc::clone(tool));
         }
@@ -75,8 +82,15 @@ impl Versions {
             tracing::error!("{error}");
             VersionError::Archive(digest.to_owned(), error)
         })?;
-        let path = PathBuf::from(format!("{digest}.wasm"));
-        let tools = tools_of(&bytes, &path, "", &self.runtime, &self.settings)
+        // What its newer version may reach.
+        let newer = self.catalog.load().tool(served_as).cloned();
+        let grants = newer.map(|tool| Arc::clone(&tool.component.grants));
+        let source = Source {
+            path: PathBuf::from(format!("{digest}.wasm")),
+            prefix: String::new(),
+            grants: grants.unwrap_or_default(),
+        };
+        let tools = tools_of(&bytes, &source, &self.runtime, &self.settings)
             .await
             .map_err(|reason| VersionError::Refused(digest.to_owned(), reason))?;
         let tool = tools.iter().find(|tool| tool.own_name == name).cloned();

@@ -3,12 +3,14 @@
 use super::raw::{self, File};
 use super::{Arguments, ConfigError};
 use crate::auth::{ALGORITHMS, Auth, JwtOptions, Jwts, KeySource, Token, Tokens};
+use crate::grants::{Directories, Directory, Environment, GrantError, Grants, Secret};
 use crate::limits::QUEUE_PER_INSTANCE;
 use crate::runtime::Share;
 use crate::settings::Settings;
 use crate::task::Principal;
 use crate::tenants::{Tenant, Tenants};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Everything a server needs to know.
 pub struct Config {
@@ -39,6 +41,8 @@ pub struct Source {
     pub path: PathBuf,
     /// Put before the names of its tools.
     pub prefix: String,
+    /// What its components may reach.
+    pub grants: Arc<Grants>,
 }
 
 impl Config {
@@ -66,14 +70,18 @@ impl Config {
         let mut sources = Vec::new();
         for (index, tools) in file.tools.into_iter().enumerate() {
             place.prefix(index, &tools.prefix)?;
+            let grants = grants(tools.grants, &beside)
+                .or_else(|error| place.bad(&format!("tools[{index}].grants"), error.to_string()))?;
             sources.push(Source {
                 path: beside(tools.path),
                 prefix: tools.prefix,
+                grants: Arc::new(grants),
             });
         }
         sources.extend(arguments.paths.into_iter().map(|path| Source {
             path,
             prefix: String::new(),
+            grants: Arc::default(),
         }));
         if sources.is_empty() {
             return Err(ConfigError::NoTools);
@@ -102,6 +110,25 @@ impl Config {
             allow_anonymous: arguments.allow_anonymous,
         })
     }
+}
+
+fn grants(raw: raw::Grants, beside: &dyn Fn(PathBuf) -> PathBuf) -> Result<Grants, GrantError> {
+    let secrets = raw.secrets.into_iter().map(|(name, secret)| {
+        let secret = match secret {
+            raw::Secret::Env(variable) => Secret::Variable(variable),
+            raw::Secret::File(path) => Secret::File(beside(path)),
+        };
+        (name, secret)
+    });
+    let directories = raw.directories.into_iter().map(|directory| Directory {
+        host: beside(directory.host),
+        guest: directory.guest,
+        write: directory.write,
+    });
+    Ok(Grants {
+        environment: Environment::new(raw.env, secrets.collect())?,
+        directories: Directories::new(directories.collect())?,
+    })
 }
 
 fn parse(path: &Path) -> Result<File, ConfigError> {

@@ -28,6 +28,35 @@ pub(super) struct Tools {
     /// Put before the names of their tools.
     #[serde(default)]
     pub(super) prefix: String,
+    /// What their components may reach.
+    #[serde(default)]
+    pub(super) grants: Grants,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Grants {
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) secrets: BTreeMap<String, Secret>,
+    pub(super) directories: Vec<Directory>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) enum Secret {
+    /// In a variable of the server.
+    Env(String),
+    /// In a file.
+    File(PathBuf),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Directory {
+    pub(super) host: PathBuf,
+    pub(super) guest: String,
+    #[serde(default)]
+    pub(super) write: bool,
 }
 
 #[derive(Default, Deserialize)]

@@ -39,6 +39,7 @@ impl World {
         let sources = [Source {
             path: component.to_owned(),
             prefix: String::new(),
+            grants: Arc::default(),
         }];
         let catalog = Catalog::load(&sources, &runtime, &settings, &archive).await?;
         Ok(Self {

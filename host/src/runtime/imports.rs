@@ -7,6 +7,7 @@ use super::meter::MemoryLimiter;
 use super::output::{GuestLog, Stdio, cut};
 use super::verbs::{Verbs, Waiting};
 use super::wit::{log, task, types};
+use crate::grants::Grants;
 use crate::journal::Journal;
 use crate::limits::{self, RunLimits};
 use crate::protocol::{InputRequest, Level, parse_guest_json};
@@ -34,24 +35,25 @@ impl Guest {
         journal: Arc<Mutex<Journal>>,
         log: GuestLog,
         limits: &RunLimits,
-    ) -> Self {
+        grants: &Grants,
+    ) -> Result<Self> {
         let mut resources = ResourceTable::new();
         resources.set_max_capacity(limits::RESOURCES);
-        let wasi = WasiCtx::builder()
-            .stdout(Stdio::new("stdout", log.clone()))
+        let mut wasi = WasiCtx::builder();
+        wasi.stdout(Stdio::new("stdout", log.clone()))
             .stderr(Stdio::new("stderr", log.clone()))
             .allow_tcp(false)
-            .allow_udp(false)
-            .build();
-        Self {
-            wasi,
+            .allow_udp(false);
+        grants.prepare(&mut wasi)?;
+        Ok(Self {
+            wasi: wasi.build(),
             resources,
             memory: MemoryLimiter::new(limits),
             verbs,
             journal,
             timers: Default::default(),
             log,
-        }
+        })
     }
 }
 

@@ -11,6 +11,7 @@ use super::no_call::NoCall;
 use super::output::GuestLog;
 use super::verbs::{Halt, Verbs};
 use super::wit::{ToolPre, handler};
+use crate::grants::Grants;
 use crate::journal::{Fault, Journal, JournalOptions, Seed, Time};
 use crate::limits::{self, RunLimits, TaskLimits};
 use crate::protocol::{Answer, ClientFeatures, RpcError};
@@ -133,6 +134,8 @@ pub struct Call {
     pub limits: RunLimits,
     /// What earlier runs of the call were answered.
     pub journal: Arc<Mutex<Journal>>,
+    /// What the component may reach.
+    pub grants: Arc<Grants>,
     /// Where it waits for an instance.
     pub place: Place,
 }
@@ -203,7 +206,9 @@ impl Runtime {
             Arc::clone(&journal),
             GuestLog::new(name.into(), journal),
             &RunLimits::new(&self.limits, &tasks),
+            &Grants::default(),
         );
+        let guest = guest.map_err(|error| LoadError::List(RunError::Trap(error.to_string())))?;
         let place = Place {
             tenant: "".into(),
             share: self.whole_share(),
@@ -234,7 +239,8 @@ impl Runtime {
         verbs: Arc<dyn Verbs>,
         log: GuestLog,
     ) -> Result<Returned, RunError> {
-        let guest = Guest::new(verbs, call.journal, log, &call.limits);
+        let guest = Guest::new(verbs, call.journal, log, &call.limits, &call.grants)
+            .map_err(|error| RunError::Trap(error.to_string()))?;
         let (cpu_ms, place) = (call.limits.cpu_ms, call.place);
         let call = handler::ToolCall {
             name: call.name,

@@ -135,6 +135,9 @@ pub struct Task {
     pub owner: Principal,
     /// The tool that runs, by its name in the component.
     pub tool: String,
+    /// The name under which the server offers it.
+    #[serde(default)]
+    pub served_as: String,
     /// Digest of the component that runs, lower-case hexadecimal sha-256.
     pub digest: String,
     /// What the creating client declared.

@@ -83,6 +83,7 @@ async fn a_file_of_the_first_version_is_brought_up_to_date() {
     let id = TaskId::random();
     let mut head = serde_json::json!(example_task(None));
     let later = [
+        "served_as",
         "max_attempts",
         "attempt_started_at",
         "wall_ms",
