@@ -51,6 +51,7 @@ impl Declares {
 pub struct Client {
     pub(crate) address: SocketAddr,
     capabilities: Value,
+    token: Option<String>,
     ids: Arc<AtomicI64>,
 }
 
@@ -59,6 +60,7 @@ impl Client {
         Self {
             address,
             capabilities: Declares::Nothing.json(),
+            token: None,
             ids: Arc::new(AtomicI64::new(1)),
         }
     }
@@ -74,6 +76,15 @@ impl Client {
     pub fn declaring_json(&self, capabilities: Value) -> Self {
         Self {
             capabilities,
+            ..self.clone()
+        }
+    }
+
+    /// The same client with an access token.
+    #[must_use]
+    pub fn bearing(&self, token: &str) -> Self {
+        Self {
+            token: Some(token.to_owned()),
             ..self.clone()
         }
     }
@@ -94,12 +105,12 @@ impl Client {
             self.capabilities.clone(),
         );
         params.insert("_meta".to_owned(), Value::Object(meta));
-        Call::new(
-            self.address,
-            json!(self.ids.fetch_add(1, Ordering::Relaxed)),
-            method,
-            params,
-        )
+        let id = json!(self.ids.fetch_add(1, Ordering::Relaxed));
+        let call = Call::new(self.address, id, method, params);
+        match &self.token {
+            Some(token) => call.header("Authorization", format!("Bearer {token}")),
+            None => call,
+        }
     }
 
     /// A `tools/call`, ready to be changed and sent.

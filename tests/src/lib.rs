@@ -15,6 +15,7 @@
 mod asked;
 mod call;
 mod client;
+mod config;
 mod files;
 mod http;
 mod listen;
@@ -30,6 +31,7 @@ mod task;
 pub use asked::{Asked, accept};
 pub use call::{Answer, Call};
 pub use client::{Client, Declares, META, TASKS, VERSION};
+pub use config::{Config, Identity, check_config, token};
 pub use files::{guest, node, node_modules, root};
 pub use http::{Request, Response};
 pub use listen::{Heard, Listen};

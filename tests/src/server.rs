@@ -20,6 +20,10 @@ pub struct Options {
     settings: Vec<String>,
     store: Option<String>,
     state_key: Option<PathBuf>,
+    config: Option<PathBuf>,
+    listen: Option<String>,
+    as_configured: bool,
+    arguments: Vec<String>,
 }
 
 impl Options {
@@ -61,12 +65,45 @@ impl Options {
         self
     }
 
+    /// A configuration (`--config`).
+    #[must_use]
+    pub fn config(mut self, file: &Path) -> Self {
+        self.config = Some(file.to_owned());
+        self
+    }
+
+    /// Another address than a free port of the loopback interface (`--listen`).
+    #[must_use]
+    pub fn listen(mut self, address: &str) -> Self {
+        self.listen = Some(address.to_owned());
+        self
+    }
+
+    /// A further argument of the command.
+    #[must_use]
+    pub fn argument(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.to_owned());
+        self
+    }
+
+    /// Listens and keeps its data where its configuration says. [`Server::data`] does not know.
+    #[must_use]
+    pub fn as_configured(mut self) -> Self {
+        self.as_configured = true;
+        self
+    }
+
     fn command(&self, data: &Path) -> Command {
         let mut command = Command::new(files::binary());
         command.arg("serve").args(&self.components);
-        command
-            .args(["--listen", "127.0.0.1:0", "--data"])
-            .arg(data);
+        if let Some(file) = &self.config {
+            command.arg("--config").arg(file);
+        }
+        if !self.as_configured {
+            let listen = self.listen.as_deref().unwrap_or("127.0.0.1:0");
+            command.args(["--listen", listen, "--data"]).arg(data);
+        }
+        command.args(&self.arguments);
         if let Some(store) = &self.store {
             command.args(["--store", store]);
         }

@@ -1,0 +1,434 @@
+//! The configuration file: what it says is done, the command line goes over it, and whatever is wrong
+//! with it stops the start, and `cofferdam check`, with words that lead to the place.
+
+use std::path::Path;
+
+use cofferdam_tests::{Config, Declares, Identity, Options, Request, Server, check_config, guest};
+use serde_json::json;
+
+/// Everything but how callers are told apart.
+const WHOLE: &str = r#"
+listen = "127.0.0.1:0"
+data = "state"
+store = "sqlite:state/tasks.db"
+state-key = "seal.key"
+
+[server]
+page-size = 3
+allowed-hosts = ["mcp.example"]
+
+[sandbox]
+instances = 8
+memory-bytes = 134_217_728
+
+[tasks]
+ttl-ms = 120_000
+
+[[tools]]
+path = "tools"
+[[tools]]
+path = "more/probe.wasm"
+prefix = "acme."
+
+[tenants.acme]
+tools = ["acme.*", "echo", "ask"]
+max-instances = 4
+max-waiting = 10
+max-tasks = 100
+[tenants.solo]
+"#;
+
+fn whole(more: &str) -> Config {
+    let config = Config::new(&format!("{WHOLE}{more}"));
+    for folder in ["tools", "more"] {
+        let folder = config.folder().join(folder);
+        std::fs::create_dir(&folder).expect("a folder");
+        std::fs::copy(guest("probe"), folder.join("probe.wasm")).expect("a copy");
+    }
+    config
+}
+
+fn checked(file: &Path, more: &[&str]) -> (bool, String, String) {
+    let mut arguments = vec!["--config", file.to_str().expect("UTF-8")];
+    arguments.extend(more);
+    let output = check_config(&arguments);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (
+        output.status.success(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[tokio::test]
+async fn everything_in_the_file_counts() {
+    let identity = Identity::new("acme", "ci");
+    let config = whole(&identity.entry);
+    let (good, _, error) = checked(&config.file(), &[]);
+    assert!(good, "{error}");
+    assert!(
+        !config.folder().join("state").exists(),
+        "nothing is served by a check"
+    );
+
+    // The tests run elsewhere, so every path is found from the file's own folder.
+    let server = Server::start(Options::default().config(&config.file()).as_configured()).await;
+    assert!(
+        server.announcement().contains("2 components"),
+        "{}",
+        server.announcement()
+    );
+    for kept in ["state", "state/tasks.db", "state/components", "seal.key"] {
+        assert!(config.folder().join(kept).exists(), "{kept}");
+    }
+    let client = server
+        .client()
+        .declaring(Declares::TasksAndForms)
+        .bearing(&identity.token);
+    let answer = client.request("tools/list", json!({})).answer().await;
+    let page = answer.result()["tools"].as_array().expect("tools");
+    assert_eq!(page.len(), 3, "page-size");
+    client.result("echo", json!({"text": "x"})).await;
+    client
+        .call("add", json!({"a": 1, "b": 2}))
+        .await
+        .error(200, -32602);
+    let task = client.task("acme.ask", json!({"keys": ["k"]})).await;
+    assert_eq!(task.creation()["ttlMs"], 120_000);
+    let elsewhere = client
+        .request("tools/list", json!({}))
+        .header("Host", "mcp.example");
+    assert_eq!(elsewhere.send().await.status, 200);
+}
+
+#[tokio::test]
+async fn the_command_line_goes_over_the_file() {
+    let identity = Identity::new("solo", "s");
+    let config = whole(&identity.entry);
+    let options = Options::default().config(&config.file());
+    let settings = options
+        .clone()
+        .set("tasks.ttl-ms", 60_000)
+        .set("server.page-size", 5);
+    let server = Server::start(
+        settings
+            .store("memory:")
+            .state_key(&config.folder().join("k")),
+    )
+    .await;
+    let client = server
+        .client()
+        .declaring(Declares::Tasks)
+        .bearing(&identity.token);
+    let answer = client.request("tools/list", json!({})).answer().await;
+    assert_eq!(answer.result()["tools"].as_array().expect("tools").len(), 5);
+    let task = client.task("wait", json!({})).await;
+    assert_eq!(task.creation()["ttlMs"], 60_000);
+    assert!(config.folder().join("k").exists());
+    for unused in ["state", "seal.key"] {
+        assert!(!config.folder().join(unused).exists(), "{unused}");
+    }
+    // The other settings of the file stay.
+    let host = client
+        .request("tools/list", json!({}))
+        .header("Host", "mcp.example");
+    assert_eq!(host.send().await.status, 200);
+    // Components of the command line are served beside those of the file.
+    let server = Server::start(options.store("memory:").and(guest("probe-wasi"))).await;
+    assert!(
+        server.announcement().contains("3 components"),
+        "{}",
+        server.announcement()
+    );
+}
+
+/// Files that are refused, and what the refusal must name beside the file.
+fn refused() -> Vec<(&'static str, String, Vec<&'static str>)> {
+    let token = |key: &str, value: &str| {
+        let hash = "0".repeat(64);
+        let mut entry = vec![
+            ("tenant", "acme"),
+            ("subject", "s"),
+            ("sha256", hash.as_str()),
+        ];
+        for (name, default) in &mut entry {
+            if *name == key {
+                *default = value;
+            }
+        }
+        let lines = entry
+            .iter()
+            .map(|(name, value)| format!("{name} = {value:?}\n"));
+        format!(
+            "[tenants.acme]\n[[auth.tokens]]\n{}",
+            lines.collect::<String>()
+        )
+    };
+    let jwt = |changes: &str| {
+        let mut lines = vec![
+            "issuer = \"https://login.example\"".to_owned(),
+            "audience = \"https://mcp.example/mcp\"".to_owned(),
+            "keys = \"keys.json\"".to_owned(),
+            "tenant = \"acme\"".to_owned(),
+        ];
+        let key = changes.split(' ').next().unwrap_or_default();
+        lines.retain(|line| !line.starts_with(&format!("{key} ")));
+        lines.push(changes.to_owned());
+        format!("[tenants.acme]\n[auth.jwt]\n{}\n", lines.join("\n"))
+    };
+    let text = str::to_owned;
+    vec![
+        (
+            "no TOML",
+            text("listen = \"127.0.0.1:0\"\n= 5\n"),
+            vec!["cofferdam.toml:2"],
+        ),
+        (
+            "an unknown key",
+            text("\n\nlisten-to = \"x\"\n"),
+            vec!["cofferdam.toml:3", "listen-to"],
+        ),
+        (
+            "an unknown setting",
+            text("[tasks]\nttl-mss = 5\n"),
+            vec!["cofferdam.toml:2", "ttl-mss"],
+        ),
+        (
+            "an unknown table",
+            text("[task]\nttl-ms = 5\n"),
+            vec!["cofferdam.toml:1", "task"],
+        ),
+        (
+            "an unknown key of a tenant",
+            text("[tenants.a]\nmax-task = 1\n"),
+            vec!["cofferdam.toml:2", "max-task"],
+        ),
+        (
+            "an unknown key of tools",
+            text("[[tools]]\npath = \"x\"\nprefx = \"y\"\n"),
+            vec!["cofferdam.toml:3", "prefx"],
+        ),
+        (
+            "a wrong type",
+            text("[tasks]\nttl-ms = \"long\"\n"),
+            vec!["cofferdam.toml:2"],
+        ),
+        (
+            "a negative number",
+            text("[tenants.a]\nmax-tasks = -1\n"),
+            vec!["cofferdam.toml:2"],
+        ),
+        (
+            "tools without a path",
+            text("[[tools]]\nprefix = \"a.\"\n"),
+            vec!["cofferdam.toml:1", "path"],
+        ),
+        (
+            "out of range",
+            text("[server]\npage-size = 0\n"),
+            vec!["cofferdam.toml", "server.page-size"],
+        ),
+        (
+            "a bad prefix",
+            text("[[tools]]\npath = \"x\"\nprefix = \"a b\"\n"),
+            vec!["tools[0].prefix"],
+        ),
+        (
+            "a long prefix",
+            format!(
+                "[[tools]]\npath = \"x\"\n[[tools]]\npath = \"y\"\nprefix = \"{}\"\n",
+                "p".repeat(65)
+            ),
+            vec!["tools[1].prefix"],
+        ),
+        (
+            "more instances than there are",
+            text("[sandbox]\ninstances = 4\n[tenants.a]\nmax-instances = 5\n"),
+            vec!["tenants.a.max-instances", "4"],
+        ),
+        (
+            "no instances",
+            text("[tenants.a]\nmax-instances = 0\n"),
+            vec!["tenants.a.max-instances"],
+        ),
+        (
+            "a pattern",
+            text("[tenants.a]\ntools = [\"a*b\"]\n"),
+            vec!["tenants.a.tools", "a*b"],
+        ),
+        (
+            "an empty pattern",
+            text("[tenants.a]\ntools = [\"\"]\n"),
+            vec!["tenants.a.tools"],
+        ),
+        (
+            "tenants that no caller can be of",
+            text("[tenants.a]\n"),
+            vec!["cofferdam.toml", "auth"],
+        ),
+        ("no name", text("[tenants.\"\"]\n"), vec!["tenants"]),
+        (
+            "a token of nobody",
+            token("tenant", "other"),
+            vec!["auth.tokens[0].tenant", "other"],
+        ),
+        (
+            "a token without a tenant",
+            token("tenant", ""),
+            vec!["auth.tokens[0].tenant"],
+        ),
+        (
+            "a short hash",
+            token("sha256", "abc"),
+            vec!["auth.tokens[0].sha256"],
+        ),
+        (
+            "a hash that is none",
+            token("sha256", &"g".repeat(64)),
+            vec!["auth.tokens[0].sha256"],
+        ),
+        (
+            "a hash with signs",
+            token("sha256", &"+0".repeat(32)),
+            vec!["auth.tokens[0].sha256"],
+        ),
+        (
+            "both kinds of tokens",
+            format!(
+                "{}{}",
+                token("", ""),
+                jwt("tenant = \"acme\"").replace("[tenants.acme]\n", "")
+            ),
+            vec!["auth", "not both"],
+        ),
+        (
+            "an issuer without TLS",
+            jwt("issuer = \"http://login.example\""),
+            vec!["auth.jwt.issuer"],
+        ),
+        (
+            "an audience that is no URL",
+            jwt("audience = \"mcp\""),
+            vec!["auth.jwt.audience"],
+        ),
+        (
+            "keys without TLS",
+            jwt("keys = \"http://login.example/k\""),
+            vec!["auth.jwt.keys"],
+        ),
+        (
+            "a symmetric algorithm",
+            jwt("algorithms = [\"HS256\"]"),
+            vec!["auth.jwt.algorithms", "HS256"],
+        ),
+        (
+            "no algorithm",
+            jwt("algorithms = [\"none\"]"),
+            vec!["auth.jwt.algorithms", "none"],
+        ),
+        (
+            "no algorithms at all",
+            jwt("algorithms = []"),
+            vec!["auth.jwt.algorithms"],
+        ),
+        (
+            "no way to a tenant",
+            jwt("scopes = []").replace("tenant = \"acme\"\n", ""),
+            vec!["auth.jwt", "tenant-claim"],
+        ),
+        (
+            "a tenant that is not named",
+            jwt("tenant = \"other\""),
+            vec!["auth.jwt.tenant", "other"],
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn what_is_wrong_stops_the_start_and_is_named() {
+    let mut missed = Vec::new();
+    for (what, text, named) in refused() {
+        let config = Config::new(&text);
+        let probe = guest("probe");
+        let more = [probe.to_str().expect("UTF-8")];
+        let (good, output, error) = checked(&config.file(), &more);
+        let complete = named.iter().all(|part| error.contains(part));
+        if good || !output.is_empty() || !complete || !error.contains("cofferdam.toml") {
+            missed.push(format!(
+                "{what}: check said {output:?} and {error:?}, not {named:?}"
+            ));
+            continue;
+        }
+        let (status, log) = Server::refuse(config.probe()).await;
+        assert!(!status.success());
+        let last = |text: &str| text.lines().last().unwrap_or_default().to_owned();
+        assert_eq!(last(&log), last(&error), "{what}: both say the same");
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[tokio::test]
+async fn a_good_file_is_called_good() {
+    let config = whole(&Identity::new("acme", "ci").entry);
+    let (good, output, error) = checked(&config.file(), &[]);
+    assert!(good && output.contains("good"), "{output} {error}");
+    let (good, _, error) = checked(&config.file(), &["--set", "tasks.ttl-mss=1"]);
+    assert!(!good && error.contains("ttl-mss"), "{error}");
+    let (good, _, error) = checked(&config.folder().join("missing.toml"), &[]);
+    assert!(!good && error.contains("missing.toml"), "{error}");
+    let empty = Config::new("");
+    let (good, _, error) = checked(&empty.file(), &[]);
+    assert!(!good && error.contains("[[tools]]"), "{error}");
+}
+
+// Whoever can reach the port could call everything.
+#[tokio::test]
+async fn strangers_are_let_in_knowingly_only() {
+    let (status, log) = Server::refuse(Options::probe().listen("0.0.0.0:0")).await;
+    assert!(!status.success());
+    for way_out in ["0.0.0.0:0", "[auth]", "--allow-anonymous"] {
+        assert!(log.contains(way_out), "{log}");
+    }
+    let open = Options::probe()
+        .listen("0.0.0.0:0")
+        .argument("--allow-anonymous");
+    let server = Server::start(open).await;
+    server.log().line(&["WARN", "not authenticated"]).await;
+    server.client().result("echo", json!({"text": "x"})).await;
+
+    let identity = Identity::new("acme", "ci");
+    let config = Config::new(&format!("[tenants.acme]\n{}", identity.entry));
+    let server = Server::start(config.probe().listen("0.0.0.0:0")).await;
+    assert_eq!(server.log().count(&["WARN"]), 0, "{}", server.log().text());
+    let client = server.client();
+    assert_eq!(
+        client.request("tools/list", json!({})).send().await.status,
+        401
+    );
+    client
+        .bearing(&identity.token)
+        .result("echo", json!({"text": "x"}))
+        .await;
+    // It answers to any name now, but not to pages from elsewhere.
+    let page = Request::new("POST", "/mcp").header("Origin", "http://evil.example.com");
+    assert_eq!(page.send(server.address()).await.status, 403);
+}
+
+// A name's tokens differ each time, and a hash cannot be used in place of its token.
+#[tokio::test]
+async fn a_hash_opens_nothing() {
+    let identity = Identity::new("acme", "ci");
+    let again = Identity::new("acme", "ci");
+    assert_ne!(identity.token, again.token);
+    let config = Config::new(&format!("[tenants.acme]\n{}", identity.entry));
+    let server = Server::start(config.probe()).await;
+    let hash = identity.entry.split('"').nth(5).expect("a hash");
+    assert_eq!(hash.len(), 64);
+    for wrong in [hash, &again.token] {
+        let call = server
+            .client()
+            .bearing(wrong)
+            .request("tools/list", json!({}));
+        assert_eq!(call.send().await.status, 401);
+    }
+}
