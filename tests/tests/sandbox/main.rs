@@ -5,5 +5,6 @@
     reason = "a test that meets the unexpected should fail, saying so"
 )]
 
+mod grants;
 mod quotas;
 mod wasi;

@@ -9,6 +9,7 @@ cofferdam_guest::export!(
     system::reach,
     system::say,
     system::doze,
+    system::files,
     network::connect,
     handles::pollables,
     handles::random,

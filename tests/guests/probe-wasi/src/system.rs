@@ -85,3 +85,29 @@ fn stdin() -> io::Result<String> {
 fn told(outcome: io::Result<String>) -> String {
     outcome.unwrap_or_else(|error| format!("error: {error}"))
 }
+
+/// Writes and reads some files, tells each outcome; perhaps as a task, perhaps asking `go` between.
+#[tool(task = "optional")]
+pub fn files(
+    call: &Call,
+    write: Option<Vec<String>>,
+    read: Option<Vec<String>>,
+    task: Option<bool>,
+    ask: Option<bool>,
+) -> Result<ToolResult> {
+    if task == Some(true) {
+        call.start_task(TaskOptions::new())?;
+    }
+    let mut report = Map::new();
+    for path in write.unwrap_or_default() {
+        let written = fs::write(&path, b"from the guest").map(|()| "written".to_owned());
+        report.insert(format!("write {path}"), json!(told(written)));
+    }
+    if ask == Some(true) {
+        call.ask_url("go", "Go there", "https://example.com")?;
+    }
+    for path in read.unwrap_or_default() {
+        report.insert(format!("read {path}"), json!(told(fs::read_to_string(&path))));
+    }
+    ToolResult::new().structured(&report)
+}
