@@ -34,7 +34,7 @@ pub enum SettingsError {
         reason: String,
     },
     /// A value out of range.
-    #[error("--set {key}: must be {rule}, got {got}")]
+    #[error("{key}: must be {rule}, got {got}")]
     OutOfRange {
         /// The setting.
         key: &'static str,
@@ -93,7 +93,11 @@ impl Settings {
         Ok(settings)
     }
 
-    fn check(&self) -> Result<(), SettingsError> {
+    /// Looks at the ranges.
+    ///
+    /// # Errors
+    /// [`SettingsError::OutOfRange`].
+    pub fn check(&self) -> Result<(), SettingsError> {
         let at_least = |key, got: u64, least: u64, rule| {
             if got >= least {
                 Ok(())

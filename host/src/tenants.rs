@@ -98,6 +98,12 @@ impl Tenants {
         Some(Caller { principal, tenant })
     }
 
+    /// True if the operator named some.
+    #[must_use]
+    pub fn are_named(&self) -> bool {
+        !self.named.is_empty()
+    }
+
     /// True if tenants may see different tools.
     #[must_use]
     pub fn differ(&self) -> bool {

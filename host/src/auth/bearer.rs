@@ -25,7 +25,7 @@ impl Token {
     /// # Errors
     /// [`TokenError`].
     pub fn new(sha256: &str, owner: Principal) -> Result<Self, TokenError> {
-        if sha256.len() != 64 || !sha256.is_ascii() {
+        if sha256.len() != 64 || !sha256.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return Err(TokenError);
         }
         let mut hash = [0; 32];
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(tokens.find(&token), Some(owner("a")));
         assert_eq!(tokens.find(&other), Some(owner("b")));
         assert_eq!(tokens.find(&hash), None);
-        for bad in ["", "zz", &"z".repeat(64), &"é".repeat(32)] {
+        for bad in ["", "zz", &"z".repeat(64), &"é".repeat(32), &"+0".repeat(32)] {
             assert!(Token::new(bad, owner("a")).is_err(), "{bad}");
         }
     }

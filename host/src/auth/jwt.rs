@@ -3,12 +3,11 @@
 //! Invariants: only asymmetric signatures count, by the algorithms that the operator named; issuer,
 //! audience, subject and expiry must be there and fit; who fails any of it is refused alike.
 
-use super::Refused;
 use super::keys::{KeySource, Keys};
+use super::{Identity, Refused};
 use crate::limits::CLOCK_LEEWAY;
 use crate::task::Principal;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
-use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -80,16 +79,8 @@ pub struct Jwts {
     keys: Keys,
 }
 
-#[derive(Deserialize)]
-struct Claims {
-    sub: String,
-    #[serde(default)]
-    scope: Option<String>,
-    #[serde(default)]
-    scp: Option<Value>,
-    #[serde(flatten)]
-    others: Map<String, Value>,
-}
+/// A token's claims, as they stand.
+type Claims = Map<String, Value>;
 
 impl Jwts {
     /// With keys that are fetched when they are first needed.
@@ -105,7 +96,7 @@ impl Jwts {
         &self.options
     }
 
-    pub(super) async fn check(&self, token: &str) -> Result<Principal, Refused> {
+    pub(super) async fn check(&self, token: &str) -> Result<Identity, Refused> {
         let unauthorized = |_| Refused::Unauthorized;
         let header = decode_header(token).map_err(unauthorized)?;
         if !self.options.algorithms.contains(&header.alg) {
@@ -124,22 +115,16 @@ impl Jwts {
         let claims = decode::<Claims>(token, &key, &self.validation(header.alg))
             .map_err(unauthorized)?
             .claims;
-        let tenant = self.tenant(&claims).ok_or(Refused::Unauthorized)?;
-        if claims.sub.is_empty() {
-            return Err(Refused::Unauthorized);
-        }
+        let text = |claim: &str| claims.get(claim).and_then(Value::as_str);
+        let subject = text("sub").filter(|subject| !subject.is_empty());
         let granted = scopes(&claims);
-        if !self
-            .options
-            .scopes
-            .iter()
-            .all(|scope| granted.contains(scope))
-        {
-            return Err(Refused::Scope);
-        }
-        Ok(Principal {
-            tenant,
-            subject: claims.sub,
+        let mut needed = self.options.scopes.iter();
+        Ok(Identity {
+            principal: Principal {
+                tenant: self.tenant(&claims).ok_or(Refused::Unauthorized)?,
+                subject: subject.ok_or(Refused::Unauthorized)?.to_owned(),
+            },
+            in_scope: needed.all(|scope| granted.contains(scope)),
         })
     }
 
@@ -153,26 +138,31 @@ impl Jwts {
         validation
     }
 
+    /// The claimed tenant; the default one for tokens without the claim, and for those only.
     fn tenant(&self, claims: &Claims) -> Option<String> {
         let claimed = self.options.tenant_claim.as_ref();
-        let claimed = claimed.and_then(|claim| claims.others.get(claim)?.as_str());
-        claimed
-            .map(str::to_owned)
-            .or_else(|| self.options.tenant.clone())
-            .filter(|tenant| !tenant.is_empty())
+        let tenant = match claimed.and_then(|claim| claims.get(claim)) {
+            Some(Value::String(tenant)) => Some(tenant.clone()),
+            Some(_) => None,
+            None => self.options.tenant.clone(),
+        };
+        tenant.filter(|tenant| !tenant.is_empty())
     }
 }
 
-/// RFC 9068 writes a text with spaces; some servers write an array.
+/// RFC 9068 writes a text with spaces; some servers write an array, under another name.
 fn scopes(claims: &Claims) -> HashSet<String> {
-    let text = claims.scope.as_deref().unwrap_or_default();
-    let mut scopes: HashSet<String> = text.split_whitespace().map(str::to_owned).collect();
-    match &claims.scp {
-        Some(Value::Array(list)) => {
-            scopes.extend(list.iter().filter_map(Value::as_str).map(str::to_owned));
+    let mut scopes = HashSet::new();
+    for claim in ["scope", "scp"] {
+        match claims.get(claim) {
+            Some(Value::Array(list)) => {
+                scopes.extend(list.iter().filter_map(Value::as_str).map(str::to_owned));
+            }
+            Some(Value::String(text)) => {
+                scopes.extend(text.split_whitespace().map(str::to_owned));
+            }
+            _ => {}
         }
-        Some(Value::String(text)) => scopes.extend(text.split_whitespace().map(str::to_owned)),
-        _ => {}
     }
     scopes
 }

@@ -26,6 +26,9 @@ pub enum KeyError {
     /// They cannot be fetched.
     #[error("cannot fetch {0}: {1}")]
     Fetch(String, String),
+    /// They could not be fetched just now, and are not tried again yet.
+    #[error("the last fetch was only just")]
+    Pause,
     /// What was fetched is no JWK set.
     #[error("{0} is no JWK set: {1}")]
     Malformed(String, String),
@@ -78,8 +81,11 @@ impl Keys {
         let mut tried = self.tried.lock().await;
         let newer = self.known.load().as_ref().map(|known| known.fetched) > seen;
         let just = tried.is_some_and(|tried| tried.elapsed() < KEYS_PAUSE);
-        if newer || (just && self.known.load().is_some()) {
+        if newer {
             return Ok(());
+        }
+        if just {
+            return Err(KeyError::Pause);
         }
         *tried = Some(Instant::now());
         let source = self.source.clone();

@@ -27,6 +27,15 @@ pub enum Auth {
     Jwt(Box<Jwts>),
 }
 
+/// Who a token is good for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Tenant and subject.
+    pub principal: Principal,
+    /// True if the token has the scopes that are needed.
+    pub in_scope: bool,
+}
+
 /// Why a caller was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
@@ -42,15 +51,20 @@ pub enum Refused {
 }
 
 impl Auth {
-    /// The caller of a request.
+    /// Who a request's token is good for.
     ///
     /// # Errors
     /// [`Refused`].
-    pub async fn caller(&self, headers: &HeaderMap) -> Result<Principal, Refused> {
+    pub async fn identify(&self, headers: &HeaderMap) -> Result<Identity, Refused> {
+        let in_scope = |principal| Identity {
+            principal,
+            in_scope: true,
+        };
         match self {
-            Self::None => Ok(Principal::anonymous()),
+            Self::None => Ok(in_scope(Principal::anonymous())),
             Self::Bearer(tokens) => tokens
                 .find(token(headers).ok_or(Refused::Unauthorized)?)
+                .map(in_scope)
                 .ok_or(Refused::Unauthorized),
             Self::Jwt(jwts) => {
                 jwts.check(token(headers).ok_or(Refused::Unauthorized)?)

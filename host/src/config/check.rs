@@ -66,6 +66,12 @@ impl Config {
             sandbox: file.sandbox,
             tasks: file.tasks,
         };
+        if let Err(error) = settings.check() {
+            return Err(ConfigError::Malformed {
+                file: name,
+                reason: error.to_string(),
+            });
+        }
         let settings = settings.with_assignments(&arguments.set)?;
         let mut sources = Vec::new();
         for (index, tools) in file.tools.into_iter().enumerate() {
@@ -88,6 +94,9 @@ impl Config {
         }
         let tenants = place.tenants(file.tenants, &settings)?;
         let auth = place.auth(file.auth, &tenants, &beside)?;
+        if tenants.are_named() && !auth.is_some() {
+            return place.bad("tenants", "callers are not told apart without [auth]");
+        }
         let data = arguments
             .data
             .or_else(|| file.data.map(beside))
@@ -97,7 +106,16 @@ impl Config {
             .or_else(|| file.state_key.map(beside))
             .unwrap_or_else(|| data.join("request-state.key"));
         let listen = arguments.listen.or(file.listen);
-        let store = arguments.store.or(file.store);
+        let store = arguments.store.or_else(|| {
+            let store = file.store?;
+            match store
+                .strip_prefix("sqlite:")
+                .filter(|path| !path.is_empty())
+            {
+                Some(path) => Some(format!("sqlite:{}", beside(path.into()).display())),
+                None => Some(store),
+            }
+        });
         Ok(Self {
             listen: listen.unwrap_or_else(|| "127.0.0.1:8080".to_owned()),
             store: store.unwrap_or_else(|| "sqlite".to_owned()),
@@ -249,11 +267,16 @@ impl Place<'_> {
                 }
                 Ok(Auth::Bearer(Tokens::new(tokens)))
             }
-            (true, Some(jwt)) => self.jwt(jwt, beside),
+            (true, Some(jwt)) => self.jwt(jwt, tenants, beside),
         }
     }
 
-    fn jwt(&self, raw: raw::Jwt, beside: &dyn Fn(PathBuf) -> PathBuf) -> Result<Auth, ConfigError> {
+    fn jwt(
+        &self,
+        raw: raw::Jwt,
+        tenants: &Tenants,
+        beside: &dyn Fn(PathBuf) -> PathBuf,
+    ) -> Result<Auth, ConfigError> {
         for (key, value) in [("issuer", &raw.issuer), ("audience", &raw.audience)] {
             if !is_url(value) {
                 let rule = format!("{value:?} must be an https URL (http only on this machine)");
@@ -279,6 +302,17 @@ impl Place<'_> {
                     return self.bad("auth.jwt.algorithms", rule);
                 }
             }
+        }
+        if algorithms.is_empty() {
+            return self.bad("auth.jwt.algorithms", "name at least one");
+        }
+        if let Some(tenant) = raw
+            .tenant
+            .as_ref()
+            .filter(|name| tenants.get(name).is_none())
+        {
+            let rule = format!("there is no tenant {tenant:?} in [tenants]");
+            return self.bad("auth.jwt.tenant", rule);
         }
         if raw.tenant_claim.is_none() && raw.tenant.is_none() {
             return self.bad("auth.jwt", "needs tenant-claim, or tenant, or both");

@@ -199,9 +199,11 @@ impl Server {
     /// # Errors
     /// [`Refused`].
     pub async fn caller(&self, headers: &HeaderMap) -> Result<Caller, Refused> {
-        let principal = self.auth.caller(headers).await?;
+        let identity = self.auth.identify(headers).await?;
         // A stranger's good token is no better than a bad one.
-        self.tenants.caller(principal).ok_or(Refused::Unauthorized)
+        let caller = self.tenants.caller(identity.principal);
+        let caller = caller.ok_or(Refused::Unauthorized)?;
+        identity.in_scope.then_some(caller).ok_or(Refused::Scope)
     }
 
     /// How callers are told apart.

@@ -89,11 +89,16 @@ pub(super) fn check(
     if !accepts.json && !accepts.events {
         return Err(Refusal::Accept);
     }
-    let length = text(headers, CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
-    if length.is_some_and(|length| length > limits.max_body_bytes as u64) {
-        return Err(Refusal::TooLarge);
-    }
     Ok(accepts)
+}
+
+/// Checks the length that a body is said to have.
+pub(super) fn check_length(headers: &HeaderMap, limits: &ServerLimits) -> Result<(), Refusal> {
+    let length = text(headers, CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    match length {
+        Some(length) if length > limits.max_body_bytes as u64 => Err(Refusal::TooLarge),
+        _ => Ok(()),
+    }
 }
 
 /// Is it the address where clients look for the authorization server (RFC 9728, section 3.1)?

@@ -158,6 +158,9 @@ async fn respond(
         Ok(caller) => caller,
         Err(refused) => return challenge(&server, refused),
     };
+    if let Err(refusal) = gate::check_length(&head.headers, limits) {
+        return refuse(refusal);
+    }
     let body = Limited::new(body, limits.max_body_bytes).collect();
     let body = match tokio::time::timeout(RECEIVE_TIME, body).await {
         Ok(Ok(body)) => body.to_bytes(),
