@@ -74,6 +74,37 @@ async fn a_good_token_names_its_caller() {
     assert_eq!(status(&server, &ed.sign(&array)).await, 200);
 }
 
+// A signature is checked by what the operator allows, not by what the token or the key would like.
+#[tokio::test]
+async fn an_algorithm_counts_if_it_is_named() {
+    let rs256 = Key::rsa("rsa", Algorithm::RS256);
+    let ps384 = Key::rsa("pss", Algorithm::PS384);
+    let ed = Key::ed25519("ed");
+    let ec = Key::p256("ec");
+    let all = [&rs256, &ps384, &ed, &ec];
+    for (more, good) in [
+        ("", ["rsa", "ed", "ec"].as_slice()),
+        ("algorithms = [\"RS256\"]\n", &["rsa"]),
+        ("algorithms = [\"ES256\", \"PS384\"]\n", &["pss", "ec"]),
+    ] {
+        let (server, _config) = with_file(&all, more).await;
+        for key in all {
+            let wanted = if good.contains(&key.kid.as_str()) {
+                200
+            } else {
+                401
+            };
+            let token = key.sign(&claims("ada"));
+            assert_eq!(status(&server, &token).await, wanted, "{more} {}", key.kid);
+        }
+        // The name of one key, the signature of another.
+        let mut header = ec.header();
+        header.kid = Some("ed".to_owned());
+        let token = ec.sign_as(&header, &claims("ada"));
+        assert_eq!(status(&server, &token).await, 401, "{more}");
+    }
+}
+
 /// The same token without a signature, and with an algorithm that wants none.
 fn unsigned(claims: &Value, algorithm: &str) -> String {
     let part = |value: &Value| {

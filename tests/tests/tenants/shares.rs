@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cofferdam_tests::{Client, Config, Declares, Identity, Server, Task};
+use cofferdam_tests::{Client, Config, Declares, Identity, Server, Task, accept};
 use serde_json::json;
 
 /// Tenants `flood` and `calm`, with what is said of each.
@@ -51,50 +51,88 @@ async fn refused_a_task(client: &Client) {
 
 #[tokio::test]
 async fn a_tenant_at_its_tasks_leaves_those_of_others() {
-    let two = Two::new("max-tasks = 2", "");
-    let server = Server::start(two.config.probe()).await;
-    let [flood, calm] = two.clients(&server);
-    let first = open(&flood).await;
-    open(&flood).await;
-    refused_a_task(&flood).await;
-    for _ in 0..4 {
-        open(&calm).await;
+    for store in ["sqlite", "memory:"] {
+        let two = Two::new("max-tasks = 2", "");
+        let server = Server::start(two.config.probe().store(store)).await;
+        let [flood, calm] = two.clients(&server);
+        let first = open(&flood).await;
+        open(&flood).await;
+        refused_a_task(&flood).await;
+        for _ in 0..4 {
+            open(&calm).await;
+        }
+        refused_a_task(&flood).await;
+        // It is refused tasks, nothing else.
+        flood.result("echo", json!({"text": "x"})).await;
+        first.cancel().await;
+        first.until("cancelled").await;
+        open(&flood).await;
+        refused_a_task(&flood).await;
     }
-    refused_a_task(&flood).await;
-    // It is refused tasks, nothing else.
-    flood.result("echo", json!({"text": "x"})).await;
-    first.cancel().await;
-    first.until("cancelled").await;
-    open(&flood).await;
-    refused_a_task(&flood).await;
 }
 
 // What is open is counted again from the store, for each tenant its own.
 #[tokio::test]
 async fn the_limit_of_tasks_outlives_the_server() {
-    for store in ["sqlite", "memory:"] {
-        let two = Two::new("max-tasks = 2", "max-tasks = 3");
-        let options = two.config.probe().store(store);
-        let server = Server::start(options.clone()).await;
-        let [flood, calm] = two.clients(&server);
-        let (ended, kept) = (open(&flood).await, open(&flood).await);
-        ended.cancel().await;
-        ended.until("cancelled").await;
-        open(&calm).await;
-        open(&calm).await;
-        let server = server.restart().await;
-        let [flood, calm] = two.clients(&server);
-        if store == "memory:" {
-            flood.task_get(kept.id()).await.error(200, -32602);
-            continue;
-        }
-        open(&flood).await;
+    let two = Two::new("max-tasks = 2", "max-tasks = 3");
+    let server = Server::start(two.config.probe()).await;
+    let [flood, calm] = two.clients(&server);
+    let (ended, kept) = (open(&flood).await, open(&flood).await);
+    ended.cancel().await;
+    ended.until("cancelled").await;
+    open(&calm).await;
+    open(&calm).await;
+    let server = server.restart().await;
+    let [flood, calm] = two.clients(&server);
+    let next = open(&flood).await;
+    refused_a_task(&flood).await;
+    open(&calm).await;
+    refused_a_task(&calm).await;
+
+    // A lower limit ends nothing, but lets nothing begin until there is room.
+    let text = std::fs::read_to_string(two.config.file()).expect("a configuration");
+    let lower = text.replace("max-tasks = 2", "max-tasks = 1");
+    two.config.put("cofferdam.toml", lower);
+    let server = server.restart().await;
+    let [flood, _calm] = two.clients(&server);
+    for task in [&kept, &next] {
         refused_a_task(&flood).await;
-        open(&calm).await;
-        refused_a_task(&calm).await;
-        flood.task_cancel(kept.id()).await.result();
-        open(&flood).await;
-        refused_a_task(&flood).await;
+        flood.task_cancel(task.id()).await.result();
+    }
+    open(&flood).await;
+    refused_a_task(&flood).await;
+}
+
+// What waits for a tenant's own instance holds up nobody else's task, though it came first.
+#[tokio::test]
+async fn the_tasks_of_a_tenant_hold_up_no_others() {
+    let two = Two::new("max-instances = 1", "");
+    let options = two.config.probe().set("sandbox.instances", 4);
+    let server = Server::start(options.set("tasks.park-after-ms", 10)).await;
+    let [flood, calm] = two.clients(&server);
+    let mut tasks = Vec::new();
+    for _ in 0..8 {
+        tasks.push(open(&flood).await);
+    }
+    let theirs = open(&calm).await;
+    server.until_running(0, 0).await;
+    // It keeps the only instance that the flood may have; the others wait for that.
+    let keeper = flood.task("wait", json!({"how": "stubborn"})).await;
+    for task in &tasks {
+        task.update(json!({"k": accept("x")})).await;
+    }
+    let start = Instant::now();
+    theirs.update(json!({"k": accept("x")})).await;
+    theirs.until("completed").await;
+    println!("another tenant's task went on after {:?}", start.elapsed());
+    assert_eq!(
+        server.running().await.instances,
+        1,
+        "no more than its share"
+    );
+    keeper.cancel().await;
+    for task in &tasks {
+        task.until("completed").await;
     }
 }
 
