@@ -290,12 +290,6 @@ impl TaskOptions {
         self.0.max_attempts = Some(attempts);
         self
     }
-
-    #[doc(hidden)]
-    #[must_use]
-    pub fn attempts(self, attempts: u32) -> Self {
-        self.max_attempts(attempts)
-    }
 }
 
 impl Default for TaskOptions {
