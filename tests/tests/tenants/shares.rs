@@ -136,6 +136,44 @@ async fn the_tasks_of_a_tenant_hold_up_no_others() {
     }
 }
 
+// Of tasks that all could run now, those of tenants do so in turn, however many one has.
+#[tokio::test]
+async fn tasks_of_tenants_take_turns() {
+    let two = Two::new("", "");
+    let options = two.config.probe().set("sandbox.instances", 2);
+    let options = options.set("tasks.park-after-ms", 10);
+    let server = Server::start(options.set("sandbox.cpu-ms", 100)).await;
+    let [flood, calm] = two.clients(&server);
+    let mut tasks = Vec::new();
+    for _ in 0..60 {
+        // Answered, it takes an instance until its CPU time is over.
+        let arguments = json!({"keys": ["k"], "then": "spin"});
+        let task = flood.task("ask", arguments).await;
+        task.until("input_required").await;
+        tasks.push(task);
+    }
+    let theirs = open(&calm).await;
+    for task in &tasks {
+        task.update(json!({"k": accept("x")})).await;
+    }
+    let start = Instant::now();
+    theirs.update(json!({"k": accept("x")})).await;
+    theirs.until("completed").await;
+    let took = start.elapsed();
+    let mut ended = 0;
+    for task in &tasks {
+        ended += usize::from(task.status().await == "failed");
+    }
+    println!(
+        "another tenant's task went on after {took:?}; by then {ended} of the flood had ended"
+    );
+    assert!(
+        ended < tasks.len() / 2,
+        "{ended} of {} came first",
+        tasks.len()
+    );
+}
+
 // All subjects of a tenant share what it may.
 #[tokio::test]
 async fn a_limit_is_the_tenants_not_the_subjects() {
