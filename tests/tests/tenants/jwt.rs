@@ -65,6 +65,8 @@ async fn a_good_token_names_its_caller() {
         claims_but("exp", json!(now() - 10)),
         claims_but("nbf", json!(now() + 10)),
         claims_but("iat", Value::Null),
+        // A date may have a fraction (RFC 7519, 2).
+        claims_but("exp", json!(now() as f64 + 600.5)),
     ] {
         assert_eq!(status(&server, &ed.sign(&good)).await, 200, "{good}");
     }
@@ -103,6 +105,61 @@ async fn an_algorithm_counts_if_it_is_named() {
         let token = ec.sign_as(&header, &claims("ada"));
         assert_eq!(status(&server, &token).await, 401, "{more}");
     }
+}
+
+// What a key is for is said with the key (RFC 7517, 4; RFC 8725, 3.1: one algorithm each).
+#[tokio::test]
+async fn a_key_checks_what_it_is_for_only() {
+    let key = Key::rsa("key", Algorithm::PS384);
+    let other = Key::rsa("key", Algorithm::RS256);
+    let config = config(
+        "keys.json",
+        "algorithms = [\"RS256\", \"PS384\", \"EdDSA\"]\n",
+    );
+    config.put("keys.json", set(&[&key]));
+    let server = Server::start(config.probe()).await;
+    assert_eq!(status(&server, &key.sign(&claims("ada"))).await, 200);
+    let mut taken = Vec::new();
+    if status(&server, &other.sign(&claims("ada"))).await != 401 {
+        taken.push("RS256 by a key for PS384".to_owned());
+    }
+
+    let key = Key::ed25519("key");
+    for (member, value, wanted) in [
+        ("alg", Value::Null, 200),
+        ("use", Value::Null, 200),
+        ("key_ops", Value::Null, 200),
+        ("use", json!("enc"), 401),
+        ("key_ops", json!(["encrypt"]), 401),
+    ] {
+        let mut public = key.public();
+        let members = public.as_object_mut().expect("a key");
+        members.remove(member);
+        if !value.is_null() {
+            members.insert(member.to_owned(), value.clone());
+        }
+        config.put("keys.json", json!({"keys": [public]}).to_string());
+        let server = Server::start(config.probe()).await;
+        let token = key.sign(&claims("ada"));
+        let came = status(&server, &token).await;
+        if came != wanted {
+            taken.push(format!("{member}: {value}: {came}"));
+        }
+    }
+    assert!(taken.is_empty(), "{taken:?}");
+}
+
+// The name of its subject may be that of its tenant, if the issuer gives a token to each.
+#[tokio::test]
+async fn any_claim_may_name_the_tenant() {
+    let key = Key::ed25519("key");
+    let config = config("keys.json", "");
+    let text = std::fs::read_to_string(config.file()).expect("a configuration");
+    config.put("cofferdam.toml", text.replace("\"org\"", "\"sub\""));
+    config.put("keys.json", set(&[&key]));
+    let server = Server::start(config.probe()).await;
+    assert_eq!(status(&server, &key.sign(&claims("acme"))).await, 200);
+    assert_eq!(status(&server, &key.sign(&claims("ada"))).await, 401);
 }
 
 /// The same token without a signature, and with an algorithm that wants none.
