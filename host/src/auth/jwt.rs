@@ -7,6 +7,7 @@ use super::keys::{KeySource, Keys};
 use super::{Identity, Refused};
 use crate::limits::CLOCK_LEEWAY;
 use crate::task::Principal;
+use jsonwebtoken::jwk::{Jwk, KeyOperations, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -106,11 +107,11 @@ impl Jwts {
             .keys
             .find(header.kid.as_deref())
             .await
-            .map_err(|error| {
-                tracing::error!(%error, "the keys that check access tokens cannot be had");
-                Refused::Unavailable
-            })?
+            .map_err(|_| Refused::Unavailable)?
             .ok_or(Refused::Unauthorized)?;
+        if !is_for(&jwk, header.alg) {
+            return Err(Refused::Unauthorized);
+        }
         let key = DecodingKey::from_jwk(&jwk).map_err(unauthorized)?;
         let claims = decode::<Claims>(token, &key, &self.validation(header.alg))
             .map_err(unauthorized)?
@@ -148,6 +149,20 @@ impl Jwts {
         };
         tenant.filter(|tenant| !tenant.is_empty())
     }
+}
+
+/// Is a key meant for checking signatures by this algorithm (RFC 7517, 4.2 to 4.4; RFC 8725, 3.1)?
+fn is_for(jwk: &Jwk, algorithm: Algorithm) -> bool {
+    let common = &jwk.common;
+    let signs = common.public_key_use.as_ref();
+    let signs = signs.is_none_or(|it| *it == PublicKeyUse::Signature);
+    let verifies = common.key_operations.as_ref();
+    let verifies = verifies.is_none_or(|all| all.contains(&KeyOperations::Verify));
+    let name = ALGORITHMS.iter().find(|(_, known)| *known == algorithm);
+    let same = common
+        .key_algorithm
+        .is_none_or(|own| name.is_some_and(|(name, _)| own.to_string() == *name));
+    signs && verifies && same
 }
 
 /// RFC 9068 writes a text with spaces; some servers write an array, under another name.

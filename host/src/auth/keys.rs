@@ -90,8 +90,13 @@ impl Keys {
         *tried = Some(Instant::now());
         let source = self.source.clone();
         let fetched = tokio::task::spawn_blocking(move || fetch(&source)).await;
-        let set = fetched
-            .map_err(|error| KeyError::Fetch("the keys".to_owned(), error.to_string()))??;
+        let fetched = fetched
+            .map_err(|error| KeyError::Fetch("the keys".to_owned(), error.to_string()))
+            .flatten();
+        // Told here, once for each fetch, and not for each token that waited for it.
+        let set = fetched.inspect_err(|error| {
+            tracing::error!(%error, "the keys that check access tokens cannot be had");
+        })?;
         self.known.store(Some(Arc::new(Known {
             set,
             fetched: Instant::now(),

@@ -9,6 +9,7 @@ mod ask;
 mod drive;
 mod events;
 mod progress;
+mod ready;
 mod request_state;
 mod session;
 mod start;

@@ -7,18 +7,20 @@
 
 use super::drive::Driver;
 use super::events::Events;
+use super::ready::Ready;
 use super::request_state::Sealer;
 use super::session::{CallTimes, Session, SessionOptions, journal_of};
 use crate::catalog::Versions;
 use crate::journal::Origin;
 use crate::protocol::RpcError;
+use crate::store::StoreError;
 use crate::task::{Claim, Event, Millis, TaskId, Tasks, Wake, Writes, now};
-use crate::tenants::Tenants;
+use crate::tenants::{Tenant, Tenants};
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// What runs tasks.
@@ -37,46 +39,76 @@ pub struct Worker {
     pub origin: Origin,
     /// For sessions, which have one.
     pub sealer: Arc<Sealer>,
-    /// Runs at once.
-    pub slots: usize,
 }
 
+/// A pause after a failure of the store, milliseconds.
+const PAUSE: Millis = 1_000;
 /// Longest sleep between two looks at the clock, which may be set.
 const LOOK: Duration = Duration::from_secs(60);
 
 impl Worker {
     /// Runs what is queued, each when its time has come, until the server stops.
     pub async fn run(self, mut queue: mpsc::UnboundedReceiver<Wake>) {
-        let slots = Arc::new(Semaphore::new(self.slots));
         let worker = Arc::new(self);
+        let (done, mut over) = mpsc::unbounded_channel();
         let mut later = Timetable::default();
-        let mut ready: VecDeque<TaskId> = VecDeque::new();
+        let mut ready = Ready::default();
         loop {
             let time = now();
-            ready.extend(std::iter::from_fn(|| later.take_due(time)));
+            while let Some(id) = later.take_due(time) {
+                match worker.tenant(id).await {
+                    Ok(None) => {}
+                    Ok(Some(tenant)) => {
+                        if ready.add(&tenant, id) {
+                            worker.start(id, Arc::clone(&tenant.name), &done);
+                        }
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "a task cannot be read; trying again soon");
+                        later.add((time + PAUSE, id));
+                    }
+                }
+            }
             let next = later.first().map_or(LOOK, |at| {
-                let left = u64::try_from(at.saturating_sub(time)).unwrap_or(0);
+                let left = u64::try_from(at.saturating_sub(now())).unwrap_or(0);
                 Duration::from_millis(left).min(LOOK)
             });
             tokio::select! {
                 biased;
                 () = worker.driver.stopping.cancelled() => return,
+                Some(tenant) = over.recv() => {
+                    if let Some(id) = ready.done(&tenant) {
+                        worker.start(id, tenant, &done);
+                    }
+                }
                 wake = queue.recv() => match wake {
                     Some(wake) => later.add(wake),
                     None => return,
                 },
-                slot = Arc::clone(&slots).acquire_owned(), if !ready.is_empty() => {
-                    if let (Ok(slot), Some(id)) = (slot, ready.pop_front()) {
-                        let one = Arc::clone(&worker);
-                        worker.driver.tracker.spawn(async move {
-                            one.run_one(id).await;
-                            drop(slot);
-                        });
-                    }
-                }
                 () = tokio::time::sleep(next) => {}
             }
         }
+    }
+
+    /// What the owner of a task may; `None` if the task does not go on.
+    async fn tenant(&self, id: TaskId) -> Result<Option<Arc<Tenant>>, StoreError> {
+        let task = self.tasks.peek(id).await?;
+        let task = task.filter(|task| !task.status.is_final());
+        Ok(task.map(|task| self.tenants.of_task(&task.owner.tenant)))
+    }
+
+    fn start(
+        self: &Arc<Self>,
+        id: TaskId,
+        tenant: Arc<str>,
+        done: &mpsc::UnboundedSender<Arc<str>>,
+    ) {
+        let (worker, done) = (Arc::clone(self), done.clone());
+        self.driver.tracker.spawn(async move {
+            worker.run_one(id).await;
+            // Nobody listens when the server stops.
+            let _ = done.send(tenant);
+        });
     }
 
     async fn run_one(&self, id: TaskId) {

@@ -101,7 +101,7 @@ impl Runtime {
             .permits
             .acquire(&place.tenant, place.share, place.patient);
         let permit = acquired.await.map_err(|Full { running, waiting }| {
-            let whole = running >= self.limits.instances as usize;
+            let whole = place.share == self.whole_share();
             RunError::Busy {
                 instances: running,
                 waiting,

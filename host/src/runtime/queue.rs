@@ -144,7 +144,12 @@ impl Lanes {
             if !lane.waiting.is_empty() {
                 self.turn.push_back(Arc::clone(&tenant));
             }
-            let Some(waiter) = waiter else { continue };
+            let Some(waiter) = waiter else {
+                if lane.running == 0 {
+                    self.by_tenant.remove(&tenant);
+                }
+                continue;
+            };
             lane.running += 1;
             self.free -= 1;
             return Some((tenant, waiter));

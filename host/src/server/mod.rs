@@ -161,7 +161,6 @@ impl Server {
             origin: self.origin.clone(),
             tenants: Arc::clone(&self.tenants),
             sealer: Arc::clone(&self.sealer),
-            slots: self.settings.sandbox.instances as usize,
         };
         tokio::spawn(worker.run(queue));
         let now = crate::task::now();
