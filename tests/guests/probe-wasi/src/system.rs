@@ -107,7 +107,10 @@ pub fn files(
         call.ask_url("go", "Go there", "https://example.com")?;
     }
     for path in read.unwrap_or_default() {
-        report.insert(format!("read {path}"), json!(told(fs::read_to_string(&path))));
+        report.insert(
+            format!("read {path}"),
+            json!(told(fs::read_to_string(&path))),
+        );
     }
     ToolResult::new().structured(&report)
 }
