@@ -1,9 +1,9 @@
 //! The command `cofferdam`.
 
 use anyhow::Result;
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use cofferdam::auth::Token;
-use cofferdam::config::{Arguments, Config, ConfigError};
+use cofferdam::config::{Arguments, Config};
 use cofferdam::rehearse::{TestOptions, test};
 use cofferdam::serve::{Death, serve};
 use cofferdam::settings::Settings;
@@ -29,7 +29,7 @@ enum Command {
     /// Serve the tools of some components over Streamable HTTP, at /mcp.
     Serve {
         #[command(flatten)]
-        arguments: ConfigArguments,
+        arguments: Arguments,
         /// Rehearse: calls begin with one seed and a clock of their own, and the server kills itself
         /// where it is told: never, entry=N or write=N.
         #[arg(long, hide = true, value_name = "DEATH")]
@@ -38,7 +38,7 @@ enum Command {
     /// Check a configuration as `serve` would, and say what is wrong with it. Nothing is served.
     Check {
         #[command(flatten)]
-        arguments: ConfigArguments,
+        arguments: Arguments,
     },
     /// Make an access token for [auth], and print it and the hash that goes into the configuration.
     Token,
@@ -70,51 +70,6 @@ enum Command {
     },
 }
 
-#[derive(Args)]
-struct ConfigArguments {
-    /// A .wasm component, or a folder of them.
-    #[arg(value_name = "PATH", required_unless_present = "config")]
-    paths: Vec<PathBuf>,
-    /// The configuration; what is said here goes over what it says.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// The address to listen on. [default: 127.0.0.1:8080]
-    #[arg(long)]
-    listen: Option<String>,
-    /// The folder for everything that must survive. [default: .cofferdam]
-    #[arg(long)]
-    data: Option<PathBuf>,
-    /// Where tasks are kept: sqlite (in the data folder), sqlite:PATH or memory:. [default: sqlite]
-    #[arg(long)]
-    store: Option<String>,
-    /// The key that seals what clients keep between the requests of one call. Made if it is not
-    /// there; servers that share it take each other's. [default: request-state.key in the data
-    /// folder]
-    #[arg(long, value_name = "FILE")]
-    state_key: Option<PathBuf>,
-    /// Change a setting, for example tasks.ttl-ms=60000. May be repeated.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Listen on an address that others can reach without telling callers apart.
-    #[arg(long)]
-    allow_anonymous: bool,
-}
-
-impl ConfigArguments {
-    fn read(self) -> Result<Config, ConfigError> {
-        Config::read(Arguments {
-            file: self.config,
-            paths: self.paths,
-            listen: self.listen,
-            data: self.data,
-            store: self.store,
-            state_key: self.state_key,
-            set: self.set,
-            allow_anonymous: self.allow_anonymous,
-        })
-    }
-}
-
 impl Command {
     /// What is logged unless the environment says otherwise: a test logs no tool's log.
     fn level(&self) -> &'static str {
@@ -130,11 +85,11 @@ impl Command {
                 arguments,
                 rehearse,
             } => {
-                serve(arguments.read()?, rehearse).await?;
+                serve(Config::read(arguments)?, rehearse).await?;
                 Ok(true)
             }
             Self::Check { arguments } => {
-                arguments.read()?;
+                Config::read(arguments)?;
                 println!("the configuration is good");
                 Ok(true)
             }

@@ -51,12 +51,12 @@ impl Config {
     /// # Errors
     /// [`ConfigError`].
     pub fn read(arguments: Arguments) -> Result<Self, ConfigError> {
-        let (file, name) = match &arguments.file {
+        let (file, name) = match &arguments.config {
             None => (File::default(), String::new()),
             Some(path) => (parse(path)?, path.display().to_string()),
         };
         let place = Place { name: &name };
-        let folder = arguments.file.as_deref().and_then(Path::parent);
+        let folder = arguments.config.as_deref().and_then(Path::parent);
         // What a file names is beside it, wherever the server is started.
         let beside =
             |path: PathBuf| folder.map_or_else(|| path.clone(), |folder| folder.join(&path));

@@ -10,26 +10,37 @@ mod raw;
 pub use check::{Config, Source};
 
 use crate::settings::SettingsError;
+use clap::Args;
 use std::path::PathBuf;
 
 /// What was typed.
-#[derive(Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct Arguments {
-    /// `--config`.
-    pub file: Option<PathBuf>,
-    /// Components and folders of them, beside those of the file.
+    /// A .wasm component, or a folder of them.
+    #[arg(value_name = "PATH", required_unless_present = "config")]
     pub paths: Vec<PathBuf>,
-    /// `--listen`.
+    /// The configuration; what is said here goes over what it says.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The address to listen on. [default: 127.0.0.1:8080]
+    #[arg(long)]
     pub listen: Option<String>,
-    /// `--data`.
+    /// The folder for everything that must survive. [default: .cofferdam]
+    #[arg(long)]
     pub data: Option<PathBuf>,
-    /// `--store`.
+    /// Where tasks are kept: sqlite (in the data folder), sqlite:PATH or memory:. [default: sqlite]
+    #[arg(long)]
     pub store: Option<String>,
-    /// `--state-key`.
+    /// The key that seals what clients keep between the requests of one call. Made if it is not
+    /// there; servers that share it take each other's. [default: request-state.key in the data
+    /// folder]
+    #[arg(long, value_name = "FILE")]
     pub state_key: Option<PathBuf>,
-    /// `--set`.
+    /// Change a setting, for example tasks.ttl-ms=60000. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// `--allow-anonymous`.
+    /// Listen on an address that others can reach without telling callers apart.
+    #[arg(long)]
     pub allow_anonymous: bool,
 }
 
