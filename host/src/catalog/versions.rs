@@ -67,16 +67,18 @@ impl Versions {
         if let Some(tool) = self.catalog.load().tool_of(digest, name) {
             return Ok(Arc::clone(tool));
         }
-        let missing = || VersionError::NoTool(digest.to_owned());
         // Whoever comes while it compiles waits for it.
         let mut old = self.old.lock().await;
-        if let Some(tools) = old.get(digest) {
-            return tools
-                .iter()
-                .find(|tool| tool.own_name == name)
-                .cloned()
-                .ok_or_else(missing);
+        if !old.contains_key(digest) {
+            let tools = self.load(digest, served_as).await?;
+            old.insert(digest.to_owned(), tools);
         }
+        let mut tools = old.get(digest).into_iter().flatten();
+        let tool = tools.find(|tool| tool.own_name == name).cloned();
+        tool.ok_or_else(|| VersionError::NoTool(digest.to_owned()))
+    }
+
+    async fn load(&self, digest: &str, served_as: &str) -> Result<Vec<Arc<Tool>>, VersionError> {
         let bytes = self.archive.read(digest).map_err(|error| {
             // The client is told no path of the server.
             tracing::error!("{error}");
@@ -90,11 +92,8 @@ impl Versions {
             prefix: String::new(),
             grants: grants.unwrap_or_default(),
         };
-        let tools = tools_of(&bytes, &source, &self.runtime, &self.settings)
+        tools_of(&bytes, &source, &self.runtime, &self.settings)
             .await
-            .map_err(|reason| VersionError::Refused(digest.to_owned(), reason))?;
-        let tool = tools.iter().find(|tool| tool.own_name == name).cloned();
-        old.insert(digest.to_owned(), tools);
-        tool.ok_or_else(missing)
+            .map_err(|reason| VersionError::Refused(digest.to_owned(), reason))
     }
 }

@@ -88,8 +88,10 @@ impl FairQueue {
                 lane.running += 1;
                 return Ok(self.permit(tenant));
             }
-            // Those that gave up do not count.
-            lane.waiting.retain(|waiter| !waiter.is_closed());
+            if !patient && lane.waiting.len() >= share.waiting {
+                // Those that gave up do not count.
+                lane.waiting.retain(|waiter| !waiter.is_closed());
+            }
             if !patient && lane.waiting.len() >= share.waiting {
                 let full = Full {
                     running: lane.most,
