@@ -8,53 +8,42 @@
 use super::request_state::{Call, Question, SealedCall, StateError};
 use super::session::{Phase, Reply, Session};
 use crate::journal::{AskRefused, Digest, Entry};
-use crate::limits::{INPUT_BYTES, INPUTS_PER_CALL};
-use crate::protocol::{ClientFeatures, InputRequest, RpcError};
+use crate::protocol::{ClientFeatures, RpcError, request_features};
 use crate::runtime::wit::task::{CallStatus, InputError};
 use crate::runtime::{Halt, features_to_wit};
-use crate::task::{Answered, Event, Refusal, ReportError, TaskId, Tasks, Writes, now};
+use crate::task::{
+    Answered, Event, Inputs, Refusal, ReportError, TaskId, Tasks, Writes, check_requests, now,
+};
 use indexmap::IndexMap;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
-type Answers = Vec<(String, Value)>;
+/// Requests or answers by their keys, in their form on the wire.
+type Keyed = Vec<(String, Value)>;
 
 /// What a question met in the journal.
 enum Met {
-    Answered(Answers),
+    Answered(Keyed),
     /// It was asked in the task.
     Asked,
     Refused(AskRefused),
 }
 
 impl Session {
-    pub(super) async fn ask(
-        &self,
-        requests: Vec<(String, InputRequest)>,
-    ) -> Result<Result<Answers, InputError>, Halt> {
+    pub(super) async fn ask(&self, requests: Keyed) -> Result<Result<Keyed, InputError>, Halt> {
         if self.is_over() {
             return Ok(Err(InputError::Final));
         }
         let needed: ClientFeatures = requests
             .iter()
-            .map(|(_, request)| request.features())
+            .map(|(_, request)| request_features(request))
             .collect();
         let missing = needed - self.options.features;
         if !missing.is_empty() {
             return Ok(Err(InputError::MissingFeatures(features_to_wit(missing))));
         }
-        let mut wire = Answers::with_capacity(requests.len());
-        for (key, request) in requests {
-            match request.to_wire() {
-                Ok(request) => wire.push((key, request)),
-                Err(reason) => {
-                    let reason = format!("request {key:?}: {reason}");
-                    return Ok(Err(InputError::Invalid(reason)));
-                }
-            }
-        }
-        let keys: Vec<String> = wire.iter().map(|(key, _)| key.clone()).collect();
-        let request = Digest::of(&serde_json::to_vec(&wire).unwrap_or_default());
+        let keys: Vec<String> = requests.iter().map(|(key, _)| key.clone()).collect();
+        let request = Digest::of(&serde_json::to_vec(&requests).unwrap_or_default());
         let met = self.journal.lock().next(
             || format!("require-input of {}", keys.join(", ")),
             |entry| meet(entry, request),
@@ -63,13 +52,15 @@ impl Session {
             (Some(Met::Answered(answers)), _) => Ok(Ok(answers)),
             (Some(Met::Refused(reason)), _) => Ok(Err(refusal(reason))),
             (Some(Met::Asked), Some((tasks, id))) => self.answers(tasks, id, &keys).await,
-            (None, Some((tasks, id))) => match self.ask_in_task(id, request, wire, &keys).await? {
-                Ok(()) => self.answers(tasks, id, &keys).await,
-                Err(error) => Ok(Err(error)),
-            },
+            (None, Some((tasks, id))) => {
+                match self.ask_in_task(id, request, requests, &keys).await? {
+                    Ok(()) => self.answers(tasks, id, &keys).await,
+                    Err(error) => Ok(Err(error)),
+                }
+            }
             // The run could not be repeated with the answers.
             (_, None) if !self.replays() => Ok(Err(InputError::Unavailable)),
-            (_, None) => self.ask_before_task(request, wire, needed),
+            (_, None) => self.ask_before_task(request, requests, needed),
         }
     }
 
@@ -77,7 +68,7 @@ impl Session {
         &self,
         id: TaskId,
         request: Digest,
-        requests: Answers,
+        requests: Keyed,
         keys: &[String],
     ) -> Result<Result<(), InputError>, Halt> {
         let keys = keys.to_vec();
@@ -97,14 +88,11 @@ impl Session {
                 self.journal.lock().stored();
                 return Ok(Ok(()));
             }
-            Err(ReportError::Refused(Refusal::Final | Refusal::Stale)) => {
-                return Ok(Err(InputError::Final));
-            }
-            Err(ReportError::Refused(Refusal::DuplicateKeys(keys))) => {
-                AskRefused::DuplicateKeys(keys)
-            }
-            Err(ReportError::Refused(Refusal::InputLimit(limit))) => AskRefused::Limit(limit),
             Err(ReportError::Store(error)) => AskRefused::StoreFailed(error.to_string()),
+            Err(ReportError::Refused(refusal)) => match reason(refusal) {
+                Some(reason) => reason,
+                None => return Ok(Err(InputError::Final)),
+            },
         };
         self.journal.lock().pop();
         self.refuse(request, reason).map(Err)
@@ -125,7 +113,7 @@ impl Session {
         tasks: &Tasks,
         id: TaskId,
         keys: &[String],
-    ) -> Result<Result<Answers, InputError>, Halt> {
+    ) -> Result<Result<Keyed, InputError>, Halt> {
         let park = sleep_until(Instant::now() + self.options.times.park_after);
         tokio::pin!(park);
         loop {
@@ -154,37 +142,17 @@ impl Session {
     fn ask_before_task(
         &self,
         request: Digest,
-        requests: Answers,
+        requests: Keyed,
         needed: ClientFeatures,
-    ) -> Result<Result<Answers, InputError>, Halt> {
-        let answered = self.state.lock().answered.clone();
-        let used = requests.iter().enumerate().filter(|(index, (key, _))| {
-            let twice = requests[..*index].iter().any(|(earlier, _)| earlier == key);
-            twice || answered.contains_key(key)
-        });
-        let used: Vec<String> = used.map(|(_, (key, _))| key.clone()).collect();
-        if !used.is_empty() {
-            return self
-                .refuse(request, AskRefused::DuplicateKeys(used))
-                .map(Err);
-        }
-        if answered.len() + requests.len() > INPUTS_PER_CALL {
-            let limit = format!("a call may ask {INPUTS_PER_CALL} inputs over its life");
-            return self.refuse(request, AskRefused::Limit(limit)).map(Err);
-        }
-        let held = answered.values().map(|answered| &answered.answer);
-        let size: usize = held
-            .chain(requests.iter().map(|(_, request)| request))
-            .map(|value| value.to_string().len())
-            .sum();
-        if size > INPUT_BYTES {
-            let limit = format!("the inputs of a call may have {INPUT_BYTES} bytes together");
-            return self.refuse(request, AskRefused::Limit(limit)).map(Err);
+    ) -> Result<Result<Keyed, InputError>, Halt> {
+        let inputs = self.state.lock().inputs.clone();
+        if let Some(reason) = check_requests(&inputs, &requests).err().and_then(reason) {
+            return self.refuse(request, reason).map(Err);
         }
         // The guest saw what the client declared first; this request may declare less.
         let missing = needed - self.options.client;
         let reply = if missing.is_empty() {
-            match self.question(request, requests) {
+            match self.question(request, requests, inputs.answered) {
                 Ok(Asked::Answered { answers, all }) => {
                     let texts = answers
                         .iter()
@@ -194,7 +162,7 @@ impl Session {
                         answers: texts.collect(),
                     };
                     self.journal.lock().push(entry)?;
-                    self.state.lock().answered = all;
+                    self.state.lock().inputs = Inputs::of_answered(all);
                     return Ok(Ok(answers));
                 }
                 Ok(Asked::Question(question)) => Reply::Asked(question),
@@ -213,9 +181,13 @@ impl Session {
     }
 
     /// The question for the client, unless it sent all the answers along.
-    fn question(&self, request: Digest, requests: Answers) -> Result<Asked, StateError> {
+    fn question(
+        &self,
+        request: Digest,
+        requests: Keyed,
+        answered: IndexMap<String, Answered>,
+    ) -> Result<Asked, StateError> {
         let options = &self.options;
-        let answered = self.state.lock().answered.clone();
         let journal = self.journal.lock();
         let records = journal.records().iter();
         let mut sealed = SealedCall {
@@ -251,7 +223,7 @@ enum Asked {
     Question(Box<Question>),
     /// The client had sent the answers along. `all` has those to earlier questions, too.
     Answered {
-        answers: Answers,
+        answers: Keyed,
         all: IndexMap<String, Answered>,
     },
 }
@@ -273,6 +245,15 @@ fn meet(entry: &Entry, request: Digest) -> Option<Met> {
             reason,
         } if *asked == request => Some(Met::Refused(reason.clone())),
         _ => None,
+    }
+}
+
+/// Why a question was not asked, for the journal; `None` if the call is over.
+fn reason(refusal: Refusal) -> Option<AskRefused> {
+    match refusal {
+        Refusal::DuplicateKeys(keys) => Some(AskRefused::DuplicateKeys(keys)),
+        Refusal::InputLimit(limit) => Some(AskRefused::Limit(limit)),
+        Refusal::Final | Refusal::Stale => None,
     }
 }
 

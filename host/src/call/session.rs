@@ -14,8 +14,8 @@ use crate::protocol::{ClientFeatures, Level, RpcError};
 use crate::runtime::wit::task::{CallStatus, FinalError};
 use crate::runtime::{Returned, RunError};
 use crate::task::{
-    Answered, Claim, Event, Fence, Job, Millis, Principal, Refusal, ReportError, Setup, Task,
-    TaskId, Tasks, Writes, now,
+    Answered, Claim, Event, Fence, Inputs, Job, Millis, Principal, Refusal, ReportError, Setup,
+    Task, TaskId, Tasks, Writes, now,
 };
 use crate::tenants::Tenant;
 use indexmap::IndexMap;
@@ -116,7 +116,7 @@ pub(super) struct State {
     pub(super) progress: ProgressGate,
     pub(super) kept_message: Option<String>,
     /// Questions that were answered before the call is a task, and their answers.
-    pub(super) answered: IndexMap<String, Answered>,
+    pub(super) inputs: Inputs,
     /// When the task's ttl or its attempt's wall time is over.
     deadline: Option<Millis>,
 }
@@ -142,7 +142,7 @@ impl Session {
         let (reply, receiver) = oneshot::channel();
         let state = State {
             reply: Some(reply),
-            answered: std::mem::take(&mut options.answered),
+            inputs: Inputs::of_answered(std::mem::take(&mut options.answered)),
             ..State::new(Phase::Inline, FIRST_RUN)
         };
         let session = Self::with(options, journal, state, CancellationToken::new());
@@ -330,7 +330,7 @@ impl State {
             reply: None,
             progress: ProgressGate::default(),
             kept_message: None,
-            answered: IndexMap::new(),
+            inputs: Inputs::default(),
             deadline: None,
         }
     }

@@ -11,7 +11,7 @@ use crate::protocol::ClientFeatures;
 use crate::runtime::Halt;
 use crate::runtime::wit::task::{StartError, StartOptions, Started, Ttl};
 use crate::store::StoreError;
-use crate::task::{Inputs, Job, NewTask, Setup, Status, Task, Tasks, Wait, Writes, now};
+use crate::task::{Job, NewTask, Setup, Status, Task, Tasks, Wait, Writes, now};
 use std::sync::Arc;
 
 impl Session {
@@ -176,7 +176,6 @@ impl Session {
 
     fn new_task(&self, tasks: &Tasks, options: Checked) -> Task {
         let now = now();
-        let answered = self.state.lock().answered.clone();
         Task {
             owner: self.options.owner.clone(),
             tool: self.options.tool.own_name.clone(),
@@ -200,11 +199,7 @@ impl Session {
             lease: FIRST_RUN.lease,
             idle_runs: 0,
             wait: Wait::Nothing,
-            inputs: Inputs {
-                used: answered.keys().cloned().collect(),
-                answered,
-                open: Default::default(),
-            },
+            inputs: self.state.lock().inputs.clone(),
             outcome: None,
         }
     }

@@ -4,7 +4,7 @@ use super::progress::{Told, message};
 use super::session::{Phase, Session};
 use crate::journal::{Digest, Entry, RecordRefused};
 use crate::limits::RECORDS_BYTES;
-use crate::protocol::{Answer, InputRequest, Level, RpcError, notification};
+use crate::protocol::{Answer, Level, RpcError, notification};
 use crate::runtime::wit::task::{
     CallStatus, FinalError, InputError, RecordError, StartError, StartOptions, Started,
 };
@@ -313,7 +313,7 @@ impl Verbs for Session {
 
     async fn require_input(
         &self,
-        requests: Vec<(String, InputRequest)>,
+        requests: Vec<(String, Value)>,
     ) -> Result<Result<Vec<(String, Value)>, InputError>, Halt> {
         self.ask(requests).await
     }

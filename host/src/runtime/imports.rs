@@ -10,8 +10,9 @@ use super::wit::{log, task, types};
 use crate::grants::Grants;
 use crate::journal::Journal;
 use crate::limits::{self, RunLimits};
-use crate::protocol::{InputRequest, Level, parse_guest_json};
+use crate::protocol::{Level, parse_guest_json};
 use parking_lot::Mutex;
+use serde_json::Value;
 use std::sync::Arc;
 use task::{CallStatus, FinalError, InputError, RecordError, StartError};
 use wasmtime::Result;
@@ -153,10 +154,10 @@ impl task::Host for Guest {
     }
 }
 
-/// Number, keys and form of input requests.
+/// Number, keys and form of input requests. Gives them as they go on the wire.
 fn checked(
     requests: Vec<(String, task::InputRequest)>,
-) -> std::result::Result<Vec<(String, InputRequest)>, String> {
+) -> std::result::Result<Vec<(String, Value)>, String> {
     if requests.is_empty() {
         return Err("no request was given".to_owned());
     }
@@ -174,10 +175,10 @@ fn checked(
             }
             let request = convert::input_request(request)
                 .map_err(|reason| format!("request {key:?}: {reason}"))?;
-            request
+            let wire = request
                 .to_wire()
                 .map_err(|reason| format!("request {key:?}: {reason}"))?;
-            Ok((key, request))
+            Ok((key, wire))
         })
         .collect()
 }

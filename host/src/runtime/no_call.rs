@@ -4,7 +4,7 @@
 
 use super::verbs::{Halt, Verbs, Waiting};
 use super::wit::task::{self, CallStatus, FinalError, InputError, RecordError, StartError};
-use crate::protocol::{Answer, InputRequest, Level, RpcError};
+use crate::protocol::{Answer, Level, RpcError};
 use async_trait::async_trait;
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ impl Verbs for NoCall {
 
     async fn require_input(
         &self,
-        _: Vec<(String, InputRequest)>,
+        _: Vec<(String, Value)>,
     ) -> Result<Result<Vec<(String, Value)>, InputError>, Halt> {
         Ok(Err(InputError::Final))
     }

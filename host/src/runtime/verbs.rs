@@ -4,7 +4,7 @@ use super::wit::task::{
     CallStatus, FinalError, InputError, RecordError, StartError, StartOptions, Started,
 };
 use crate::journal::{Fault, Micros};
-use crate::protocol::{Answer, InputRequest, Level, RpcError};
+use crate::protocol::{Answer, Level, RpcError};
 use async_trait::async_trait;
 use serde_json::Value;
 
@@ -47,10 +47,10 @@ pub trait Verbs: Send + Sync {
     async fn complete(&self, answer: Answer) -> Result<Result<(), FinalError>, Halt>;
     async fn fail(&self, error: RpcError) -> Result<Result<(), FinalError>, Halt>;
     async fn wait(&self, waiting: Waiting) -> Result<Result<(), FinalError>, Halt>;
-    /// Answers come in their form on the wire, already checked against their requests.
+    /// Requests and answers are in their form on the wire, and checked already.
     async fn require_input(
         &self,
-        requests: Vec<(String, InputRequest)>,
+        requests: Vec<(String, Value)>,
     ) -> Result<Result<Vec<(String, Value)>, InputError>, Halt>;
     async fn record(&self, key: String, value: Vec<u8>) -> Result<Result<(), RecordError>, Halt>;
     async fn recall(&self, key: String) -> Option<Vec<u8>>;

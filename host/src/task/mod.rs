@@ -22,7 +22,7 @@ pub use record::{
 };
 pub(crate) use service::now;
 pub use service::{ReportError, TaskError, Tasks, Wake};
-pub use state::{Change, Event, Failure, Refusal, apply};
+pub use state::{Change, Event, Failure, Refusal, apply, check_requests};
 #[cfg(test)]
 pub(crate) use state_tests::task as example_task;
 pub use wire::TaskView;

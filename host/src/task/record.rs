@@ -87,6 +87,16 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// Of a call that has these answers: their keys are used.
+    #[must_use]
+    pub fn of_answered(answered: IndexMap<String, Answered>) -> Self {
+        Self {
+            used: answered.keys().cloned().collect(),
+            answered,
+            open: IndexMap::new(),
+        }
+    }
+
     /// True if every one of these keys is answered.
     #[must_use]
     pub fn have(&self, keys: &[String]) -> bool {

@@ -266,8 +266,11 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn ask(task: &mut Task, requests: Vec<(String, Value)>) -> Result<Change, Refusal> {
-    let inputs = &task.inputs;
+/// May these requests be asked beside what was asked before?
+///
+/// # Errors
+/// [`Refusal::DuplicateKeys`], [`Refusal::InputLimit`].
+pub fn check_requests(inputs: &Inputs, requests: &[(String, Value)]) -> Result<(), Refusal> {
     let mut duplicates: Vec<String> = Vec::new();
     for (index, (key, request)) in requests.iter().enumerate() {
         let twice = requests[..index].iter().any(|(earlier, _)| earlier == key);
@@ -284,38 +287,45 @@ fn ask(task: &mut Task, requests: Vec<(String, Value)>) -> Result<Change, Refusa
     if !duplicates.is_empty() {
         return Err(Refusal::DuplicateKeys(duplicates));
     }
-    let keys: Vec<String> = requests.iter().map(|(key, _)| key.clone()).collect();
-    let new: Vec<(String, Value)> = requests
-        .into_iter()
-        .filter(|(key, _)| !inputs.open.contains_key(key) && !inputs.answered.contains_key(key))
-        .collect();
-    if inputs.open.len() + inputs.answered.len() + new.len() > limits::INPUTS_PER_CALL {
+    let new = || requests.iter().filter(|(key, _)| is_new(inputs, key));
+    if inputs.open.len() + inputs.answered.len() + new().count() > limits::INPUTS_PER_CALL {
         return Err(Refusal::InputLimit(format!(
             "a call may ask {} inputs over its life",
             limits::INPUTS_PER_CALL
         )));
     }
-    let size = |value: &Value| value.to_string().len();
-    let held: usize = inputs.open.values().map(size).sum::<usize>()
-        + inputs
-            .answered
-            .values()
-            .map(|answered| size(&answered.answer))
-            .sum::<usize>();
-    if held + new.iter().map(|(_, request)| size(request)).sum::<usize>() > limits::INPUT_BYTES {
+    let answers = inputs.answered.values().map(|answered| &answered.answer);
+    let held = inputs.open.values().chain(answers);
+    let all = held.chain(new().map(|(_, request)| request));
+    if all.map(|value| value.to_string().len()).sum::<usize>() > limits::INPUT_BYTES {
         return Err(Refusal::InputLimit(format!(
             "the inputs of a call may have {} bytes together",
             limits::INPUT_BYTES
         )));
     }
+    Ok(())
+}
+
+fn is_new(inputs: &Inputs, key: &String) -> bool {
+    !inputs.open.contains_key(key) && !inputs.answered.contains_key(key)
+}
+
+fn ask(task: &mut Task, requests: Vec<(String, Value)>) -> Result<Change, Refusal> {
+    check_requests(&task.inputs, &requests)?;
+    let keys: Vec<String> = requests.iter().map(|(key, _)| key.clone()).collect();
+    let asked = task.inputs.open.len();
+    for (key, request) in requests {
+        if is_new(&task.inputs, &key) {
+            task.inputs.open.insert(key, request);
+        }
+    }
     task.idle_runs = 0;
-    let change = if new.is_empty() {
+    let change = if task.inputs.open.len() == asked {
         Change::Quiet
     } else {
         task.status = Status::InputRequired;
         Change::Changed
     };
-    task.inputs.open.extend(new);
     task.inputs.used.extend(keys.iter().cloned());
     task.wait = if task.inputs.have(&keys) {
         Wait::Nothing
