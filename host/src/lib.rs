@@ -11,6 +11,7 @@ pub mod config;
 pub mod grants;
 pub mod journal;
 pub mod limits;
+pub mod outbound;
 pub mod protocol;
 pub mod rehearse;
 pub mod runtime;

@@ -134,7 +134,7 @@ impl Session {
             tokio::select! {
                 () = self.cancel.cancelled() => return Ok(Err(InputError::Final)),
                 () = tasks.answered(id) => {}
-                () = &mut park, if self.replays() => return Err(Halt::Parked),
+                () = &mut park, if self.may_park() => return Err(Halt::Parked),
             }
         }
     }

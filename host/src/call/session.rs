@@ -10,7 +10,7 @@ use super::request_state::{Question, Sealer};
 use crate::catalog::Tool;
 use crate::journal::{Fault, Journal, JournalOptions, Micros, Origin};
 use crate::limits::RunLimits;
-use crate::protocol::{ClientFeatures, Level, RpcError};
+use crate::protocol::{Answer, ClientFeatures, Level, RpcError};
 use crate::runtime::wit::task::{CallStatus, FinalError};
 use crate::runtime::{Returned, RunError};
 use crate::task::{
@@ -49,8 +49,6 @@ pub enum Reply {
 pub struct CallTimes {
     /// Time a task waits before it gives its instance back.
     pub park_after: Duration,
-    /// Wall time of an attempt of a task, milliseconds.
-    pub task_wall_ms: u64,
     /// Time a client has to answer questions asked before a task began, milliseconds.
     pub answer_ms: u64,
 }
@@ -223,6 +221,11 @@ impl Session {
         self.options.tool.component.grants.replays()
     }
 
+    /// True if the instance may go now: nothing would be done twice by it.
+    pub(super) fn may_park(&self) -> bool {
+        self.replays() && !self.journal.lock().in_flight()
+    }
+
     pub(super) fn is_over(&self) -> bool {
         self.cancel.is_cancelled() || matches!(self.state.lock().phase, Phase::Over(_))
     }
@@ -239,13 +242,13 @@ impl Session {
         };
         let mut retry = false;
         let outcome = match result {
-            Ok(Returned::Answer(answer)) => {
-                let limit = self.options.setup.limits.result_bytes;
-                self.options.tool.seal(answer, limit)
-            }
+            Ok(Returned::Answer(answer)) => self.seal(answer),
             Ok(Returned::Error(error)) => Err(error),
             // The task goes on in another run; the client of an inline call was answered.
-            Err(RunError::Parked | RunError::Asked) => return,
+            Err(RunError::Parked | RunError::Asked) => {
+                self.tell_last().await;
+                return;
+            }
             Err(RunError::Journal(Fault::Killed)) if self.killed() => return,
             Err(error) => {
                 tracing::warn!(tool = &*self.options.tool.name, "{error}");
@@ -255,6 +258,20 @@ impl Session {
         };
         // A handler that ended its call before may return what it likes.
         let _ = self.finish(outcome, retry).await;
+    }
+
+    /// Gives an answer its final form.
+    pub(super) fn seal(&self, answer: Answer) -> Result<Box<RawValue>, RpcError> {
+        let limit = self.options.setup.limits.result_bytes;
+        let tenant = &self.options.tenant;
+        if tenant.limits.result_bytes.is_some_and(|most| most <= limit) {
+            let key = tenant.key("result-bytes");
+            self.options.tool.seal(answer, limit, &key)
+        } else {
+            self.options
+                .tool
+                .seal(answer, limit, "sandbox.result-bytes")
+        }
     }
 
     /// A rehearsal ended the run. True: a later run goes on with the task.
@@ -288,6 +305,7 @@ impl Session {
                 }
             }
         };
+        self.tell_last().await;
         let event = match outcome {
             Ok(result) => Event::Complete { fence, result },
             Err(error) => Event::Fail {

@@ -42,8 +42,32 @@ impl Session {
         }
     }
 
-    /// Stores the status message that was held back.
-    async fn flush_progress(&self, id: TaskId) {
+    /// Stores the status message that was held back, at that time or when the tenant may tell more.
+    async fn tell_at(&self, mut time: Instant, id: TaskId) {
+        loop {
+            tokio::time::sleep_until(time.into()).await;
+            let now = Instant::now();
+            let mut state = self.state.lock();
+            if state.kept_message.is_none() {
+                state.progress.flushed(now);
+                return;
+            }
+            match self.options.tenant.progress(now) {
+                Ok(()) => break,
+                Err(next) => time = next,
+            }
+        }
+        self.tell_kept(id).await;
+    }
+
+    /// A run is over: the status message that was held back is stored now, whatever came before.
+    pub(super) async fn tell_last(&self) {
+        if let Some(id) = self.task() {
+            self.tell_kept(id).await;
+        }
+    }
+
+    async fn tell_kept(&self, id: TaskId) {
         let kept = {
             let mut state = self.state.lock();
             state.progress.flushed(Instant::now());
@@ -173,7 +197,9 @@ impl Verbs for Session {
             let Some(token) = &self.options.progress_token else {
                 return Ok(());
             };
-            if self.state.lock().progress.inline(progress, Instant::now()) == Told::Now {
+            let now = Instant::now();
+            let told = self.state.lock().progress.inline(progress, now);
+            if told == Told::Now && self.options.tenant.progress(now).is_ok() {
                 let mut params =
                     serde_json::json!({ "progressToken": token, "progress": progress });
                 let total = total.filter(|total| total.is_finite());
@@ -191,8 +217,14 @@ impl Verbs for Session {
         };
         let text = message(progress, total, text);
         let told = {
+            let now = Instant::now();
             let mut state = self.state.lock();
-            let told = state.progress.task(progress, Instant::now());
+            let mut told = state.progress.task(progress, now);
+            if told == Told::Now
+                && let Err(next) = self.options.tenant.progress(now)
+            {
+                told = state.progress.held_until(next);
+            }
             if matches!(told, Told::At(_) | Told::Later) {
                 state.kept_message = Some(text.clone());
             }
@@ -203,10 +235,7 @@ impl Verbs for Session {
             Told::Never | Told::Later => {}
             Told::At(time) => {
                 if let Some(session) = self.this.upgrade() {
-                    tokio::spawn(async move {
-                        tokio::time::sleep_until(time.into()).await;
-                        session.flush_progress(id).await;
-                    });
+                    tokio::spawn(async move { session.tell_at(time, id).await });
                 }
             }
         }
@@ -245,9 +274,7 @@ impl Verbs for Session {
     }
 
     async fn complete(&self, answer: Answer) -> Result<Result<(), FinalError>, Halt> {
-        let limit = self.options.setup.limits.result_bytes;
-        self.finish_early(self.options.tool.seal(answer, limit))
-            .await
+        self.finish_early(self.seal(answer)).await
     }
 
     async fn fail(&self, error: RpcError) -> Result<Result<(), FinalError>, Halt> {
@@ -289,7 +316,7 @@ impl Verbs for Session {
         let mut left = left;
         loop {
             if left > self.options.times.park_after
-                && self.replays()
+                && self.may_park()
                 && let Some(id) = self.task()
             {
                 let left = Millis::try_from(time.until(until).as_millis()).unwrap_or(Millis::MAX);
@@ -323,6 +350,33 @@ impl Verbs for Session {
             return Ok(Err(RecordError::Final));
         }
         self.keep(key, value).await
+    }
+
+    async fn flush(&self) -> Result<Result<(), FinalError>, Halt> {
+        // A guest that cleans up after its call has nothing left to lose.
+        let Some(id) = self.task().filter(|_| !self.is_over()) else {
+            return Ok(Ok(()));
+        };
+        let Some(segment) = self.journal.lock().unstored() else {
+            return Ok(Ok(()));
+        };
+        let fence = self.state.lock().fence;
+        let writes = Writes {
+            segment: Some(segment),
+            ..Writes::default()
+        };
+        match self.report(id, Event::Keep { fence }, writes).await {
+            Ok(()) => {
+                self.journal.lock().stored();
+                Ok(Ok(()))
+            }
+            Err(ReportError::Refused(_)) if self.is_over() => Ok(Ok(())),
+            Err(ReportError::Refused(_)) => Ok(Err(FinalError::Final)),
+            Err(ReportError::Store(error)) => {
+                tracing::warn!(%error, "a journal was not stored");
+                Ok(Err(FinalError::Final))
+            }
+        }
     }
 
     async fn recall(&self, key: String) -> Option<Vec<u8>> {

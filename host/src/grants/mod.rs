@@ -4,12 +4,20 @@
 //! no other one sees; a grant whose answers a journal cannot give again says so. One file a
 //! capability: `new` checks it when the server starts, `prepare` gives it to an instance.
 
+mod destinations;
 mod directories;
 mod environment;
+mod http;
+mod sockets;
 
+pub use destinations::{Addresses, Destination, DestinationError, NotPublic, Scheme};
 pub use directories::{Directories, Directory};
 pub use environment::{Environment, Secret};
+pub use http::Http;
+pub(crate) use sockets::Names;
+pub use sockets::Sockets;
 
+use std::sync::Arc;
 use wasmtime_wasi::WasiCtxBuilder;
 
 /// Why a grant was refused.
@@ -33,6 +41,21 @@ pub enum GrantError {
     /// What the guest would call it.
     #[error("{0:?}: a guest's directory is an absolute path without . and ..")]
     GuestPath(String),
+    /// A host or a network.
+    #[error(transparent)]
+    Destination(#[from] DestinationError),
+    /// A limit out of range.
+    #[error("http.limits.{0}: must be at least {1}, got {2}")]
+    HttpLimit(&'static str, usize, usize),
+    /// Certificates that cannot be used.
+    #[error("the authorities in {0} cannot be used: {1}")]
+    Authorities(String, String),
+    /// An import that needs a grant.
+    #[error("it imports {0}, which nothing grants: add [{1}] to its source in the configuration")]
+    Import(String, &'static str),
+    /// TLS itself.
+    #[error("TLS cannot be used: {0}")]
+    Tls(String),
 }
 
 /// The grants of one source.
@@ -42,6 +65,10 @@ pub struct Grants {
     pub environment: Environment,
     /// Folders.
     pub directories: Directories,
+    /// Outbound HTTP.
+    pub http: Option<Arc<Http>>,
+    /// TCP connections.
+    pub sockets: Option<Arc<Sockets>>,
 }
 
 impl Grants {
@@ -54,9 +81,28 @@ impl Grants {
         self.directories.prepare(wasi)
     }
 
-    /// True if a later run can be given the same answers: what is read from folders is not kept.
+    /// True if a later run can be given the same answers: what is read from folders and sockets is
+    /// not kept.
     #[must_use]
     pub fn replays(&self) -> bool {
-        self.directories.is_empty()
+        self.directories.is_empty() && self.sockets.is_none()
+    }
+
+    /// Looks at what a component imports. WASI may be imported whole, as many languages do, and has
+    /// nothing to give without a grant; a component that speaks HTTP means to.
+    ///
+    /// # Errors
+    /// [`GrantError::Import`], for the first import that needs a grant there is not.
+    pub fn check_imports<'a>(
+        &self,
+        imports: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(), GrantError> {
+        let needs_http = |import: &&str| import.starts_with("wasi:http/outgoing-handler");
+        match imports.into_iter().find(needs_http) {
+            Some(import) if self.http.is_none() => {
+                Err(GrantError::Import(import.to_owned(), "tools.grants.http"))
+            }
+            _ => Ok(()),
+        }
     }
 }

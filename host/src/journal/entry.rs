@@ -21,6 +21,18 @@ impl Digest {
         half.copy_from_slice(&Sha256::digest(bytes)[..16]);
         Self(half)
     }
+
+    /// Of this and something more.
+    #[must_use]
+    pub fn with(self, bytes: &[u8]) -> Self {
+        Self::of(&[&self.0, bytes].concat())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
 }
 
 /// What `start-task` answered, where it is not the same for every run.
@@ -188,7 +200,7 @@ impl fmt::Display for Entry {
             Self::AskRefused { .. } => f.write_str("require-input, refused"),
             Self::Record { key, .. } => write!(f, "record of {key:?}"),
             Self::RecordRefused { key, .. } => write!(f, "record of {key:?}, refused"),
-            Self::Http { .. } => f.write_str("an HTTP request"),
+            Self::Http { .. } => f.write_str("an HTTP answer"),
         }
     }
 }

@@ -20,5 +20,5 @@ mod replay_tests;
 pub use entry::{AskRefused, Digest, Entry, RecordRefused, StartAnswer};
 pub use origin::{Origin, Rehearsal, kill_this_process};
 pub use random::{Positions, Random, Seed};
-pub use replay::{Diverged, Fault, Journal, JournalOptions, Segment};
+pub use replay::{Diverged, Effect, Fault, Journal, JournalOptions, Segment};
 pub use time::{Micros, Time};

@@ -6,6 +6,7 @@
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::{Rng as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use std::fmt;
 
 /// The seed of a call. Whoever knows it knows the call's random numbers.
@@ -106,6 +107,20 @@ impl Random {
         (generator.next_u64(), generator.next_u64())
     }
 
+    /// A number that no other call of this run gets, and that a run that goes the same way gets
+    /// again, whatever its attempt.
+    pub fn mark(&mut self) -> [u8; 16] {
+        let place = self.positions().secure;
+        self.secure(&mut [0; 4]);
+        let digest = Sha256::new()
+            .chain_update(self.seed.0)
+            .chain_update(place.to_le_bytes())
+            .finalize();
+        let mut mark = [0; 16];
+        mark.copy_from_slice(&digest[..16]);
+        mark
+    }
+
     /// Where the generators stand.
     #[must_use]
     pub fn positions(&self) -> Positions {
@@ -152,6 +167,17 @@ mod tests {
         assert_eq!(later.positions(), positions);
         assert_eq!(draw(&mut later), next);
         assert_eq!(one.insecure_seed(), two.insecure_seed());
+    }
+
+    #[test]
+    fn marks_differ_in_a_run_and_agree_between_runs_and_attempts() {
+        let seed = Seed::from_bytes([7; 32]);
+        let (mut one, mut two) = (Random::new(seed, 1), Random::new(seed, 2));
+        let marks = [one.mark(), one.mark()];
+        assert_ne!(marks[0], marks[1]);
+        assert_eq!(marks, [two.mark(), two.mark()]);
+        let mut other = Random::new(Seed::from_bytes([8; 32]), 1);
+        assert_ne!(marks[0], other.mark());
     }
 
     #[test]

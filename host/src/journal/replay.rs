@@ -4,6 +4,7 @@ use super::entry::{Digest, Entry};
 use super::random::{Random, Seed};
 use super::time::{Micros, Time};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A replay asked for something else than the journal holds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -87,7 +88,13 @@ pub struct Journal {
     records: HashMap<String, Vec<u8>>,
     random: Random,
     taken: u32,
+    /// Held by whatever was begun outside and has not been answered to the guest.
+    effects: Arc<()>,
 }
+
+/// Something was begun outside whose answer the guest has not taken. Dropped when it has.
+#[derive(Debug)]
+pub struct Effect(#[allow(dead_code, reason = "counted")] Arc<()>);
 
 impl Journal {
     /// An empty journal.
@@ -106,6 +113,7 @@ impl Journal {
             records: HashMap::new(),
             random: Random::new(options.seed, options.attempt),
             taken: 0,
+            effects: Arc::default(),
             options,
         }
     }
@@ -164,6 +172,25 @@ impl Journal {
     #[must_use]
     pub fn is_replaying(&self) -> bool {
         self.cursor < self.entries.len()
+    }
+
+    /// The entry that answers next.
+    #[must_use]
+    pub fn peek(&self) -> Option<&Entry> {
+        self.entries.get(self.cursor)
+    }
+
+    /// Something is begun outside.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        Effect(Arc::clone(&self.effects))
+    }
+
+    /// True while something that was begun outside is not answered: a run in this one's place would
+    /// begin it again.
+    #[must_use]
+    pub fn in_flight(&self) -> bool {
+        Arc::strong_count(&self.effects) > 1
     }
 
     /// The random numbers.

@@ -55,6 +55,10 @@ impl Verbs for NoCall {
         Ok(Err(RecordError::Final))
     }
 
+    async fn flush(&self) -> Result<Result<(), FinalError>, Halt> {
+        Ok(Err(FinalError::Final))
+    }
+
     async fn recall(&self, _: String) -> Option<Vec<u8>> {
         None
     }

@@ -53,6 +53,9 @@ pub trait Verbs: Send + Sync {
         requests: Vec<(String, Value)>,
     ) -> Result<Result<Vec<(String, Value)>, InputError>, Halt>;
     async fn record(&self, key: String, value: Vec<u8>) -> Result<Result<(), RecordError>, Halt>;
+    /// Stores what the journal has taken, before something is done outside. Refused: it must not be
+    /// done.
+    async fn flush(&self) -> Result<Result<(), FinalError>, Halt>;
     async fn recall(&self, key: String) -> Option<Vec<u8>>;
     /// A log line for the client; the server's log has it already.
     fn log(&self, level: Level, message: &str, fields: Option<&str>);

@@ -24,6 +24,8 @@ pub(super) type Timers = HashMap<u32, Micros>;
 pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> Result<()> {
     type This = HasSelf<Guest>;
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
+    super::http::add_to_linker(linker)?;
+    super::names::add_to_linker(linker)?;
     linker.allow_shadowing(true);
     wall_clock::add_to_linker::<_, This>(linker, |guest| guest)?;
     monotonic_clock::add_to_linker::<_, This>(linker, |guest| guest)?;
@@ -68,7 +70,7 @@ impl Guest {
         Ok(next.map_err(Halt::from)?)
     }
 
-    fn keep_poll(&self, ready: Vec<u32>) -> Result<()> {
+    pub(super) fn keep_poll(&self, ready: Vec<u32>) -> Result<()> {
         let entry = Entry::Poll { ready };
         Ok(self.journal.lock().push(entry).map_err(Halt::from)?)
     }
@@ -139,7 +141,8 @@ impl poll::Host for Guest {
             if let Some(ready) = self.polled()? {
                 return Ok(ready);
             }
-            let ready = poll::Host::poll(&mut self.resources, pollables).await?;
+            let pollables: Vec<u32> = pollables.iter().map(Resource::rep).collect();
+            let ready = self.poll_and_send(&pollables).await?;
             self.keep_poll(ready.clone())?;
             return Ok(ready);
         };
@@ -164,6 +167,7 @@ impl poll::HostPollable for Guest {
         if let Some(ready) = self.polled()? {
             return Ok(!ready.is_empty());
         }
+        self.send_ready().await?;
         let ready = poll::HostPollable::ready(&mut self.resources, pollable).await?;
         self.keep_poll(if ready { vec![0] } else { Vec::new() })?;
         Ok(ready)
@@ -177,7 +181,7 @@ impl poll::HostPollable for Guest {
             return Ok(());
         }
         if self.polled()?.is_none() {
-            poll::HostPollable::block(&mut self.resources, pollable).await?;
+            self.poll_and_send(&[pollable.rep()]).await?;
             self.keep_poll(vec![0])?;
         }
         Ok(())
