@@ -42,6 +42,20 @@ pub const STREAM_BACKLOG: usize = 256;
 pub const TOOLS_PER_COMPONENT: usize = 1_000;
 /// Largest component file, bytes. Larger: the file is refused.
 pub const COMPONENT_BYTES: u64 = 256 << 20;
+/// Deepest nesting of components, and of types, in a component. Deeper: the file is refused.
+pub const COMPONENT_NESTING: usize = 32;
+/// Modules and components in a component, itself included. More: the file is refused.
+pub const COMPONENT_MODULES: u32 = 1_000;
+/// Functions in all modules of a component. More: the file is refused.
+pub const COMPONENT_FUNCTIONS: u32 = 500_000;
+/// Types in all modules of a component, and its own. More: the file is refused.
+pub const COMPONENT_TYPES: u32 = 100_000;
+/// Imports of all modules of a component, and its own. More: the file is refused.
+pub const COMPONENT_IMPORTS: u32 = 100_000;
+/// Exports of all modules of a component, and its own. More: the file is refused.
+pub const COMPONENT_EXPORTS: u32 = 100_000;
+/// Largest native code of a component with what belongs to it, bytes. Larger: the file is refused.
+pub const ARTEFACT_BYTES: u64 = 512 << 20;
 /// Largest JSON schema of a tool or a form, bytes. Larger: refused where it appears.
 pub const SCHEMA_BYTES: usize = 256 << 10;
 /// Deepest nesting of a JSON schema. Deeper: refused where it appears.
@@ -63,6 +77,9 @@ pub const HOST_CALL_BYTES: usize = 64 << 20;
 pub const RANDOM_BYTES: u64 = 64 << 10;
 /// WASI resources (streams, pollables …) a guest may hold. More: the guest traps.
 pub const RESOURCES: usize = 1_000;
+/// TCP connections of a call over its life, where sockets are granted and nothing else is said.
+/// More: `access-denied`.
+pub const SOCKET_CONNECTIONS: usize = 32;
 /// Operations one durable commit may carry. More: they go into the next commit.
 pub const COMMIT_BATCH: usize = 1_024;
 /// Tasks one sweep transaction handles. More: the sweep goes on in the next transaction.
@@ -162,9 +179,17 @@ pub struct SandboxLimits {
     pub result_bytes: usize,
     /// Instances that run at once. More: calls wait, up to four for each instance; then `-32603`.
     pub instances: u32,
+    /// CPU time for compiling a component, on all cores together, milliseconds, counted in whole
+    /// seconds. More: the file is refused.
+    pub compile_cpu_ms: u64,
+    /// Wall time for compiling a component, milliseconds. More: the file is refused.
+    pub compile_wall_ms: u64,
+    /// Address space of the process that compiles a component, bytes. More: the file is refused.
+    pub compile_memory_bytes: u64,
 }
 
-/// The limits that a call keeps as they were when it started, wherever it goes on.
+/// The limits that a call keeps as they were when it started, wherever it goes on. A source of tools
+/// may have its own in place of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct RunLimits {
     /// `sandbox.memory-bytes`.
@@ -173,14 +198,20 @@ pub struct RunLimits {
     pub table_elements: usize,
     /// `sandbox.cpu-ms`.
     pub cpu_ms: u64,
-    /// `sandbox.result-bytes`.
+    /// `sandbox.result-bytes`, or the tenant's, if that is lower.
     pub result_bytes: usize,
     /// `tasks.journal-bytes`.
     pub journal_bytes: usize,
+    /// `sandbox.wall-ms`. A task that was stored without it is past its inline call.
+    #[serde(default)]
+    pub wall_ms: u64,
+    /// `sandbox.task-wall-ms`. A stored task has it in its record.
+    #[serde(default)]
+    pub task_wall_ms: u64,
 }
 
 impl RunLimits {
-    /// Those of a call that starts now.
+    /// Those of the settings.
     #[must_use]
     pub fn new(sandbox: &SandboxLimits, tasks: &TaskLimits) -> Self {
         Self {
@@ -189,6 +220,36 @@ impl RunLimits {
             cpu_ms: sandbox.cpu_ms,
             result_bytes: sandbox.result_bytes,
             journal_bytes: tasks.journal_bytes,
+            wall_ms: sandbox.wall_ms,
+            task_wall_ms: sandbox.task_wall_ms,
+        }
+    }
+}
+
+/// What a task is given that its tool does not ask for otherwise. A source of tools may have its own
+/// in place of the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskDefaults {
+    /// `tasks.ttl-ms`.
+    pub ttl_ms: u64,
+    /// `tasks.poll-interval-ms`.
+    pub poll_interval_ms: u64,
+    /// When the server makes a task of a call, milliseconds, for tools without a
+    /// `tasks.detach-after-ms.TOOL`. None: never.
+    pub detach_after_ms: Option<u64>,
+    /// Attempts, 1 to [`ATTEMPTS`].
+    pub max_attempts: u32,
+}
+
+impl TaskDefaults {
+    /// Those of the settings.
+    #[must_use]
+    pub fn new(tasks: &TaskLimits) -> Self {
+        Self {
+            ttl_ms: tasks.ttl_ms,
+            poll_interval_ms: tasks.poll_interval_ms,
+            detach_after_ms: None,
+            max_attempts: 1,
         }
     }
 }
@@ -203,6 +264,44 @@ impl Default for SandboxLimits {
             task_wall_ms: 7 * 24 * 3_600_000,
             result_bytes: 8 << 20,
             instances: 1_000,
+            compile_cpu_ms: 120_000,
+            compile_wall_ms: 120_000,
+            compile_memory_bytes: 4 << 30,
+        }
+    }
+}
+
+/// Limits of a source's outbound HTTP (`tools.grants.http.limits.*`).
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct HttpLimits {
+    /// Connections of the source at once. More: `connection-limit-reached`.
+    pub connections: usize,
+    /// Time to look up a name, to connect, and to agree on TLS, milliseconds. Longer:
+    /// `connection-timeout`.
+    pub connect_ms: u64,
+    /// Time from then to the last byte of the answer, milliseconds. Longer:
+    /// `HTTP-response-timeout`.
+    pub total_ms: u64,
+    /// Largest head of an answer, bytes, at least 8 192; and largest headers of a request. Larger:
+    /// `HTTP-response-header-section-size`, or the guest traps.
+    pub header_bytes: usize,
+    /// Largest body of a request, bytes. Larger: writing it fails.
+    pub request_bytes: usize,
+    /// Largest body of an answer, bytes. Larger: `HTTP-response-body-size`. Answers stand in the
+    /// call's journal, which has a limit, too.
+    pub response_bytes: usize,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self {
+            connections: 32,
+            connect_ms: 5_000,
+            total_ms: 30_000,
+            header_bytes: 64 << 10,
+            request_bytes: 1 << 20,
+            response_bytes: 1 << 20,
         }
     }
 }

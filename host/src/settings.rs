@@ -181,6 +181,24 @@ impl Settings {
             1,
             "at least 1",
         )?;
+        at_least(
+            "sandbox.compile-cpu-ms",
+            sandbox.compile_cpu_ms,
+            1,
+            "at least 1",
+        )?;
+        at_least(
+            "sandbox.compile-wall-ms",
+            sandbox.compile_wall_ms,
+            1,
+            "at least 1",
+        )?;
+        at_least(
+            "sandbox.compile-memory-bytes",
+            sandbox.compile_memory_bytes,
+            64 << 20,
+            "at least 67108864",
+        )?;
         at_least("tasks.ttl-ms", tasks.ttl_ms, 1, "at least 1")?;
         at_least(
             "tasks.poll-interval-ms",

@@ -20,6 +20,19 @@ pub enum KeySource {
     Url(String),
 }
 
+impl KeySource {
+    /// Reads the keys, if they are in a file. Nothing is asked over a network.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    pub fn look(&self) -> Result<(), KeyError> {
+        match self {
+            Self::File(_) => fetch(self).map(drop),
+            Self::Url(_) => Ok(()),
+        }
+    }
+}
+
 /// Why there are no keys.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {

@@ -25,8 +25,6 @@ type Instance = Pin<Box<dyn Future<Output = Result<Returned, RunError>> + Send>>
 pub struct Driver {
     /// The sandbox.
     pub runtime: Arc<Runtime>,
-    /// Wall time of an inline call.
-    pub wall: Duration,
     /// Time a cancelled handler gets to return.
     pub grace: Duration,
     /// Counts the runs that go on without a request.
@@ -46,7 +44,7 @@ impl Driver {
             started,
             driver: self,
         };
-        let wall = sleep_until(started + self.wall);
+        let wall = sleep_until(started + wall_of(&session));
         let detach = session
             .options
             .tool
@@ -76,7 +74,7 @@ impl Driver {
                 }
                 () = &mut wall => {
                     run.instance = None;
-                    session.end(Err(self.wall_over())).await;
+                    session.end(Err(wall_over(&session))).await;
                 }
             }
         }
@@ -117,7 +115,8 @@ impl Driver {
                 grants: Arc::clone(&options.tool.component.grants),
                 place: Place {
                     tenant: Arc::clone(&options.tenant.name),
-                    share: options.tenant.share,
+                    share: options.tenant.limits.share,
+                    accounts: options.tenant.accounts().clone(),
                     patient,
                 },
             };
@@ -128,15 +127,10 @@ impl Driver {
         })
     }
 
-    fn wall_over(&self) -> RunError {
-        let millis = u64::try_from(self.wall.as_millis()).unwrap_or(u64::MAX);
-        RunError::Wall(millis, "limit sandbox.wall-ms")
-    }
-
     /// A run without a request: of a task, or of a call whose client went away.
     async fn alone(&self, session: Arc<Session>, mut instance: Instance, started: Instant) {
         let deadline = sleep(left(&session).unwrap_or(Duration::MAX));
-        let wall = sleep_until(started + self.wall);
+        let wall = sleep_until(started + wall_of(&session));
         let grace = sleep(Duration::MAX);
         tokio::pin!(deadline, wall, grace);
         let is_task = session.as_task().is_some();
@@ -166,7 +160,7 @@ impl Driver {
                     deadline.set(sleep(Duration::from_secs(1)));
                 }
                 () = &mut wall, if !is_task => {
-                    session.end(Err(self.wall_over())).await;
+                    session.end(Err(wall_over(&session))).await;
                     break;
                 }
             }
@@ -184,6 +178,16 @@ async fn fires(timer: Pin<&mut Option<Sleep>>) {
         Some(timer) => timer.await,
         None => std::future::pending().await,
     }
+}
+
+/// Wall time of the call while it is inline.
+fn wall_of(session: &Session) -> Duration {
+    Duration::from_millis(session.options.setup.limits.wall_ms)
+}
+
+fn wall_over(session: &Session) -> RunError {
+    let millis = session.options.setup.limits.wall_ms;
+    RunError::Wall(millis, "limit sandbox.wall-ms")
 }
 
 /// Time until the task's ttl or its attempt's wall time is over.

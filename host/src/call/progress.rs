@@ -82,6 +82,15 @@ impl ProgressGate {
         }
     }
 
+    /// A report of a task that could be told, but for its tenant's limit.
+    pub(super) fn held_until(&mut self, time: Instant) -> Told {
+        if std::mem::replace(&mut self.scheduled, true) {
+            Told::Later
+        } else {
+            Told::At(time)
+        }
+    }
+
     /// What was kept is told now.
     pub(super) fn flushed(&mut self, now: Instant) {
         self.scheduled = false;
@@ -141,6 +150,20 @@ mod tests {
         assert_eq!(gate.task(3.0, now), Told::Later);
         gate.flushed(now + STATUS_MESSAGE_INTERVAL);
         assert_eq!(gate.task(4.0, now + STATUS_MESSAGE_INTERVAL * 2), Told::Now);
+    }
+
+    #[test]
+    fn what_the_tenant_may_not_tell_is_kept_for_one_later_time() {
+        let mut gate = ProgressGate::default();
+        let now = Instant::now();
+        let next = now + Duration::from_secs(1);
+        assert_eq!(gate.task(1.0, now), Told::Now);
+        assert_eq!(gate.held_until(next), Told::At(next));
+        assert_eq!(gate.task(2.0, now), Told::Later);
+        // Its own interval is over, but somebody will tell the last one anyway.
+        let later = now + STATUS_MESSAGE_INTERVAL;
+        assert_eq!(gate.task(3.0, later), Told::Now);
+        assert_eq!(gate.held_until(next), Told::Later);
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl Ready {
             .entry(Arc::clone(&tenant.name))
             .or_insert_with(|| Line {
                 under_way: 0,
-                most: tenant.share.running.max(1),
+                most: tenant.limits.share.running.max(1),
                 waiting: VecDeque::new(),
             });
         let now = line.under_way < line.most;
@@ -56,18 +56,15 @@ impl Ready {
 mod tests {
     use super::*;
     use crate::runtime::Share;
+    use crate::tenants::TenantLimits;
 
     #[test]
     fn a_tenants_tasks_stand_in_its_own_line() {
-        let tenant = |name: &str| Tenant {
-            name: name.into(),
-            tools: None,
-            share: Share {
-                running: 2,
-                waiting: 0,
-            },
-            max_tasks: 9,
+        let share = Share {
+            running: 2,
+            waiting: 0,
         };
+        let tenant = |name: &str| Tenant::new(name, None, TenantLimits::new(share, 9));
         let (a, b) = (tenant("a"), tenant("b"));
         let ids: Vec<_> = (0..4).map(|_| TaskId::random()).collect();
         let mut ready = Ready::default();

@@ -29,7 +29,7 @@ use std::path::Path;
 const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
 /// Names the form of what is sealed; another form gets another name.
-const FORM: &str = "cofferdam request state 1";
+const FORM: &str = "cofferdam request state 2";
 
 /// Why a request state was not taken, or not made.
 #[derive(Debug, thiserror::Error)]

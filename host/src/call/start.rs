@@ -10,7 +10,7 @@ use crate::limits::{ATTEMPTS, STATUS_MESSAGE_BYTES};
 use crate::protocol::ClientFeatures;
 use crate::runtime::Halt;
 use crate::runtime::wit::task::{StartError, StartOptions, Started, Ttl};
-use crate::store::StoreError;
+use crate::store::{Full, StoreError};
 use crate::task::{Job, NewTask, Setup, Status, Task, Tasks, Wait, Writes, now};
 use std::sync::Arc;
 
@@ -75,13 +75,28 @@ impl Session {
                 };
                 self.journal.lock().pop();
                 match error {
-                    StoreError::LimitReached => StartAnswer::LimitReached,
+                    StoreError::LimitReached(full) => {
+                        self.tell_full(full);
+                        StartAnswer::LimitReached
+                    }
                     error => StartAnswer::StoreFailed(error.to_string()),
                 }
             }
         };
         self.journal.lock().push(entry(answer.clone()))?;
         Ok(answer)
+    }
+
+    /// The guest is told of no key of the configuration; the operator is.
+    fn tell_full(&self, full: Full) {
+        let tenant = &self.options.tenant;
+        let limit = match full {
+            Full::Unfinished => tenant.key("max-tasks"),
+            Full::Stored => tenant.key("max-stored-tasks"),
+            Full::Store => "tasks.max".to_owned(),
+        };
+        let tool = &*self.options.tool.name;
+        tracing::warn!(tool, "a call could not become a task (limit {limit})");
     }
 
     fn offers_tasks(&self) -> Option<&Arc<Tasks>> {
@@ -108,7 +123,7 @@ impl Session {
             ttl: Ttl::Default,
             poll_ms: None,
             message: None,
-            max_attempts: 1,
+            max_attempts: None,
         };
         if let Err(error) = self.create(tasks, options, Some(asked)).await {
             // The call goes on inline; its client still waits.
@@ -123,7 +138,7 @@ impl Session {
         options: Checked,
         detached_after: Option<u64>,
     ) -> Result<(), StoreError> {
-        let task = self.new_task(tasks, options);
+        let task = self.new_task(options);
         let job = Job {
             arguments: self.options.arguments.clone(),
             setup: Setup {
@@ -146,7 +161,8 @@ impl Session {
             task: task.clone(),
             job,
             writes,
-            most: self.options.tenant.max_tasks,
+            most: self.options.tenant.limits.max_tasks,
+            most_stored: self.options.tenant.limits.max_stored_tasks,
         };
         let created = tasks.create(new, self.cancel.clone()).await;
         let id = match created {
@@ -174,8 +190,9 @@ impl Session {
         Ok(())
     }
 
-    fn new_task(&self, tasks: &Tasks, options: Checked) -> Task {
+    fn new_task(&self, options: Checked) -> Task {
         let now = now();
+        let defaults = &self.options.tool.component.tasks;
         Task {
             owner: self.options.owner.clone(),
             tool: self.options.tool.own_name.clone(),
@@ -187,15 +204,15 @@ impl Session {
             created_at: now,
             updated_at: now,
             ttl_ms: match options.ttl {
-                Ttl::Default => Some(tasks.limits().ttl_ms),
+                Ttl::Default => Some(defaults.ttl_ms),
                 Ttl::Unlimited => None,
                 Ttl::Millis(millis) => Some(millis),
             },
-            poll_interval_ms: options.poll_ms.unwrap_or(tasks.limits().poll_interval_ms),
+            poll_interval_ms: options.poll_ms.unwrap_or(defaults.poll_interval_ms),
             attempt: FIRST_RUN.attempt,
-            max_attempts: options.max_attempts,
+            max_attempts: options.max_attempts.unwrap_or(defaults.max_attempts),
             attempt_started_at: self.born(),
-            wall_ms: self.options.times.task_wall_ms,
+            wall_ms: self.options.setup.limits.task_wall_ms,
             lease: FIRST_RUN.lease,
             idle_runs: 0,
             wait: Wait::Nothing,
@@ -210,7 +227,7 @@ struct Checked {
     ttl: Ttl,
     poll_ms: Option<u64>,
     message: Option<String>,
-    max_attempts: u32,
+    max_attempts: Option<u32>,
 }
 
 impl Checked {
@@ -248,7 +265,7 @@ impl Checked {
             ttl: options.ttl,
             poll_ms: options.poll_interval_ms,
             message: options.status_message,
-            max_attempts: options.max_attempts.unwrap_or(1),
+            max_attempts: options.max_attempts,
         })
     }
 }

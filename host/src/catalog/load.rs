@@ -118,10 +118,18 @@ pub(super) async fn tools_of(
     settings: &Settings,
 ) -> Result<Vec<Arc<Tool>>, String> {
     let path = &source.path;
-    let program = runtime.load(bytes).map_err(|error| error.to_string())?;
+    let program = runtime
+        .load(bytes)
+        .await
+        .map_err(|error| error.to_string())?;
+    let imports = program.imports();
+    source
+        .grants
+        .check_imports(imports.iter().map(String::as_str))
+        .map_err(|error| error.to_string())?;
     let name = path.display().to_string();
     let listed = runtime
-        .list_tools(&program, &name)
+        .list_tools(&program, &name, &source.limits)
         .await
         .map_err(|error| error.to_string())?;
     if listed.is_empty() {
@@ -138,6 +146,8 @@ pub(super) async fn tools_of(
         digest: digest(bytes),
         program,
         grants: Arc::clone(&source.grants),
+        limits: source.limits,
+        tasks: source.tasks,
     });
     let mut tools: Vec<Arc<Tool>> = Vec::with_capacity(listed.len());
     for tool in listed {

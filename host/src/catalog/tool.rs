@@ -1,7 +1,7 @@
 //! A tool that can be called: its description, its schemas, its program.
 
 use crate::grants::Grants;
-use crate::limits::TaskLimits;
+use crate::limits::{RunLimits, TaskDefaults, TaskLimits};
 use crate::protocol::{
     Answer, Content, HeaderParam, RpcError, Schema, header_params, parse_guest_json, raw,
 };
@@ -22,6 +22,10 @@ pub struct Component {
     pub program: Program,
     /// What it may reach.
     pub grants: Arc<Grants>,
+    /// What a call of it starts with.
+    pub limits: RunLimits,
+    /// What a task of it is given.
+    pub tasks: TaskDefaults,
 }
 
 /// Whether calls of a tool may become tasks.
@@ -104,6 +108,9 @@ impl Tool {
                 "tasks.detach-after-ms.{name} is set, but the tool's task-support is none"
             ));
         }
+        let of_source = component.tasks.detach_after_ms;
+        let detach_after =
+            detach_after.or_else(|| of_source.filter(|_| task_support != TaskSupport::None));
 
         let mut definition = Map::new();
         let text = |text: String| Value::String(text);
@@ -139,11 +146,16 @@ impl Tool {
         self.input.check(arguments)
     }
 
-    /// Checks an answer and gives it its final form, of at most `limit` bytes.
+    /// Checks an answer and gives it its final form, of at most `limit` bytes; `key` names that limit.
     ///
     /// # Errors
     /// `-32603`: it does not fit the output schema, or is too large.
-    pub fn seal(&self, mut answer: Answer, limit: usize) -> Result<Box<RawValue>, RpcError> {
+    pub fn seal(
+        &self,
+        mut answer: Answer,
+        limit: usize,
+        key: &str,
+    ) -> Result<Box<RawValue>, RpcError> {
         if let Some(schema) = self.output.as_ref().filter(|_| !answer.is_error) {
             let structured = answer.structured.as_deref().map(value);
             let fits = match &structured {
@@ -170,9 +182,8 @@ impl Tool {
         let result = raw(&answer);
         if result.get().len() > limit {
             return Err(RpcError::internal(format!(
-                "The tool's result has {} bytes; the limit is {} (sandbox.result-bytes)",
+                "The tool's result has {} bytes; the limit is {limit} ({key})",
                 result.get().len(),
-                limit
             )));
         }
         Ok(result)

@@ -7,7 +7,6 @@ use crate::runtime::Runtime;
 use crate::settings::Settings;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
@@ -84,14 +83,11 @@ impl Versions {
             tracing::error!("{error}");
             VersionError::Archive(digest.to_owned(), error)
         })?;
-        // What its newer version may reach.
-        let newer = self.catalog.load().tool(served_as).cloned();
-        let grants = newer.map(|tool| Arc::clone(&tool.component.grants));
-        let source = Source {
-            path: PathBuf::from(format!("{digest}.wasm")),
-            prefix: String::new(),
-            grants: grants.unwrap_or_default(),
-        };
+        let mut source = Source::new(format!("{digest}.wasm").into(), &self.settings);
+        // What its newer version may reach. The limits of its calls are kept with them.
+        if let Some(newer) = self.catalog.load().tool(served_as) {
+            source.grants = Arc::clone(&newer.component.grants);
+        }
         tools_of(&bytes, &source, &self.runtime, &self.settings)
             .await
             .map_err(|reason| VersionError::Refused(digest.to_owned(), reason))

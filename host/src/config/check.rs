@@ -1,14 +1,14 @@
 //! From the raw file to the checked configuration.
 
-use super::raw::{self, File};
-use super::{Arguments, ConfigError};
-use crate::auth::{ALGORITHMS, Auth, JwtOptions, Jwts, KeySource, Token, Tokens};
-use crate::grants::{Directories, Directory, Environment, GrantError, Grants, Secret};
-use crate::limits::QUEUE_PER_INSTANCE;
-use crate::runtime::Share;
+use super::grants::grants;
+use super::raw::File;
+use super::{Arguments, ConfigError, around};
+use crate::auth::Auth;
+use crate::grants::Grants;
+use crate::limits::{RunLimits, TaskDefaults};
 use crate::settings::Settings;
-use crate::task::Principal;
-use crate::tenants::{Tenant, Tenants};
+use crate::tenants::Tenants;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,6 +43,24 @@ pub struct Source {
     pub prefix: String,
     /// What its components may reach.
     pub grants: Arc<Grants>,
+    /// What calls of its tools start with.
+    pub limits: RunLimits,
+    /// What tasks of its tools are given.
+    pub tasks: TaskDefaults,
+}
+
+impl Source {
+    /// A source that is granted nothing, and has no limits of its own.
+    #[must_use]
+    pub fn new(path: PathBuf, settings: &Settings) -> Self {
+        Self {
+            path,
+            prefix: String::new(),
+            grants: Arc::default(),
+            limits: RunLimits::new(&settings.sandbox, &settings.tasks),
+            tasks: TaskDefaults::new(&settings.tasks),
+        }
+    }
 }
 
 impl Config {
@@ -82,13 +100,13 @@ impl Config {
                 path: beside(tools.path),
                 prefix: tools.prefix,
                 grants: Arc::new(grants),
+                limits: place.limits(index, &tools.limits, &settings)?,
+                tasks: place.tasks(index, &tools.tasks, &settings)?,
             });
         }
-        sources.extend(arguments.paths.into_iter().map(|path| Source {
-            path,
-            prefix: String::new(),
-            grants: Arc::default(),
-        }));
+        let named = sources.len();
+        let typed = arguments.paths.into_iter();
+        sources.extend(typed.map(|path| Source::new(path, &settings)));
         if sources.is_empty() {
             return Err(ConfigError::NoTools);
         }
@@ -97,28 +115,36 @@ impl Config {
         if tenants.are_named() && !auth.is_some() {
             return place.bad("tenants", "callers are not told apart without [auth]");
         }
-        let data = arguments
-            .data
-            .or_else(|| file.data.map(beside))
-            .unwrap_or_else(|| ".cofferdam".into());
-        let state_key = arguments
-            .state_key
-            .or_else(|| file.state_key.map(beside))
-            .unwrap_or_else(|| data.join("request-state.key"));
-        let listen = arguments.listen.or(file.listen);
-        let store = arguments.store.or_else(|| {
-            let store = file.store?;
-            match store
-                .strip_prefix("sqlite:")
-                .filter(|path| !path.is_empty())
-            {
-                Some(path) => Some(format!("sqlite:{}", beside(path.into()).display())),
-                None => Some(store),
+        let chosen = |key, typed, written, default: &str| {
+            place.chosen(key, typed, written, || default.to_owned())
+        };
+        let (listen, at) = chosen("listen", arguments.listen, file.listen, "127.0.0.1:8080");
+        refuse(&at, around::listen(&listen))?;
+        let written = file.store.map(|store| match store.split_once(':') {
+            Some(("sqlite", path)) if !path.is_empty() => {
+                format!("sqlite:{}", beside(path.into()).display())
             }
+            _ => store,
         });
+        let (store, at) = chosen("store", arguments.store, written, "sqlite");
+        refuse(&at, around::store(&store))?;
+        let written = file.data.map(beside);
+        let (data, _) = place.chosen("data", arguments.data, written, || ".cofferdam".into());
+        let written = file.state_key.map(beside);
+        let (state_key, at) = place.chosen("state-key", arguments.state_key, written, || {
+            data.join("request-state.key")
+        });
+        refuse(&at, around::state_key(&state_key, &data))?;
+        for (index, source) in sources.iter().enumerate() {
+            let at = match index < named {
+                true => place.of(&format!("tools[{index}].path")),
+                false => "the command line".to_owned(),
+            };
+            refuse(&at, around::tools(&source.path))?;
+        }
         Ok(Self {
-            listen: listen.unwrap_or_else(|| "127.0.0.1:8080".to_owned()),
-            store: store.unwrap_or_else(|| "sqlite".to_owned()),
+            listen,
+            store,
             data,
             state_key,
             settings,
@@ -130,22 +156,10 @@ impl Config {
     }
 }
 
-fn grants(raw: raw::Grants, beside: &dyn Fn(PathBuf) -> PathBuf) -> Result<Grants, GrantError> {
-    let secrets = raw.secrets.into_iter().map(|(name, secret)| {
-        let secret = match secret {
-            raw::Secret::Env(variable) => Secret::Variable(variable),
-            raw::Secret::File(path) => Secret::File(beside(path)),
-        };
-        (name, secret)
-    });
-    let directories = raw.directories.into_iter().map(|directory| Directory {
-        host: beside(directory.host),
-        guest: directory.guest,
-        write: directory.write,
-    });
-    Ok(Grants {
-        environment: Environment::new(raw.env, secrets.collect())?,
-        directories: Directories::new(directories.collect())?,
+fn refuse(place: &str, checked: Result<(), String>) -> Result<(), ConfigError> {
+    checked.map_err(|reason| ConfigError::Value {
+        place: place.to_owned(),
+        reason,
     })
 }
 
@@ -167,178 +181,62 @@ fn parse(path: &Path) -> Result<File, ConfigError> {
 }
 
 /// Where in the file something is, for errors.
-struct Place<'a> {
+pub(super) struct Place<'a> {
     name: &'a str,
 }
 
 impl Place<'_> {
-    fn bad<T>(&self, key: &str, reason: impl Into<String>) -> Result<T, ConfigError> {
+    pub(super) fn bad<T>(&self, key: &str, reason: impl Into<String>) -> Result<T, ConfigError> {
         Err(ConfigError::Value {
-            place: format!("{}: {key}", self.name),
+            place: self.of(key),
             reason: reason.into(),
         })
     }
 
-    fn prefix(&self, index: usize, prefix: &str) -> Result<(), ConfigError> {
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-        if prefix.len() > 64 || !prefix.bytes().all(fits) {
-            let key = format!("tools[{index}].prefix");
-            return self.bad(&key, "must be at most 64 of A-Z a-z 0-9 _ - .");
-        }
-        Ok(())
+    fn of(&self, key: &str) -> String {
+        format!("{}: {key}", self.name)
     }
 
-    fn tenants(
+    /// What was typed, else what is written, else the default; and where it stands.
+    fn chosen<T>(
         &self,
-        raw: std::collections::BTreeMap<String, raw::Tenant>,
-        settings: &Settings,
-    ) -> Result<Tenants, ConfigError> {
-        let instances = settings.sandbox.instances as usize;
-        let whole = |name: &str| Tenant {
-            name: name.into(),
-            tools: None,
-            share: Share {
-                running: instances,
-                waiting: instances * QUEUE_PER_INSTANCE,
-            },
-            max_tasks: settings.tasks.max,
-        };
-        let mut tenants = Vec::new();
-        for (name, raw) in raw {
-            let key = |member: &str| format!("tenants.{name}.{member}");
-            if name.is_empty() || name.len() > 256 {
-                return self.bad("tenants", "a tenant's name has 1 to 256 bytes");
-            }
-            let mut tenant = whole(&name);
-            if let Some(most) = raw.max_instances {
-                if most == 0 || most > instances {
-                    let rule = format!("must be 1 to sandbox.instances ({instances}), got {most}");
-                    return self.bad(&key("max-instances"), rule);
-                }
-                tenant.share = Share {
-                    running: most,
-                    waiting: most * QUEUE_PER_INSTANCE,
-                };
-            }
-            if let Some(waiting) = raw.max_waiting {
-                tenant.share.waiting = waiting;
-            }
-            if let Some(most) = raw.max_tasks {
-                tenant.max_tasks = most;
-            }
-            for pattern in raw.tools.iter().flatten() {
-                let inner = pattern.strip_suffix('*').unwrap_or(pattern);
-                if pattern.is_empty() || inner.contains('*') {
-                    let rule = format!("{pattern:?}: a tool's name, or the start of names and a *");
-                    return self.bad(&key("tools"), rule);
-                }
-            }
-            tenant.tools = raw.tools;
-            tenants.push(tenant);
+        key: &str,
+        typed: Option<T>,
+        written: Option<T>,
+        default: impl FnOnce() -> T,
+    ) -> (T, String) {
+        match (typed, written) {
+            (Some(typed), _) => (typed, format!("--{key}")),
+            (None, Some(written)) => (written, self.of(key)),
+            (None, None) => (default(), format!("the default of --{key}")),
         }
-        Ok(Tenants::new(tenants, whole("")))
     }
 
-    fn auth(
+    /// As [`Place::number`].
+    pub(super) fn bytes(
         &self,
-        raw: raw::Auth,
-        tenants: &Tenants,
-        beside: &dyn Fn(PathBuf) -> PathBuf,
-    ) -> Result<Auth, ConfigError> {
-        match (raw.tokens.is_empty(), raw.jwt) {
-            (true, None) => Ok(Auth::None),
-            (false, Some(_)) => self.bad("auth", "use either tokens or jwt, not both"),
-            (false, None) => {
-                let mut tokens = Vec::new();
-                for (index, token) in raw.tokens.into_iter().enumerate() {
-                    let key = |member: &str| format!("auth.tokens[{index}].{member}");
-                    if tenants.get(&token.tenant).is_none() || token.tenant.is_empty() {
-                        let rule = format!("there is no tenant {:?} in [tenants]", token.tenant);
-                        return self.bad(&key("tenant"), rule);
-                    }
-                    let owner = Principal {
-                        tenant: token.tenant,
-                        subject: token.subject,
-                    };
-                    match Token::new(&token.sha256, owner) {
-                        Ok(token) => tokens.push(token),
-                        Err(error) => return self.bad(&key("sha256"), error.to_string()),
-                    }
-                }
-                Ok(Auth::Bearer(Tokens::new(tokens)))
-            }
-            (true, Some(jwt)) => self.jwt(jwt, tenants, beside),
-        }
+        key: &str,
+        number: u64,
+        range: RangeInclusive<u64>,
+    ) -> Result<usize, ConfigError> {
+        let number = self.number(key, number, range)?;
+        Ok(usize::try_from(number).unwrap_or(usize::MAX))
     }
 
-    fn jwt(
+    /// A number that must be in range.
+    pub(super) fn number(
         &self,
-        raw: raw::Jwt,
-        tenants: &Tenants,
-        beside: &dyn Fn(PathBuf) -> PathBuf,
-    ) -> Result<Auth, ConfigError> {
-        for (key, value) in [("issuer", &raw.issuer), ("audience", &raw.audience)] {
-            if !is_url(value) {
-                let rule = format!("{value:?} must be an https URL (http only on this machine)");
-                return self.bad(&format!("auth.jwt.{key}"), rule);
-            }
+        key: &str,
+        number: u64,
+        range: RangeInclusive<u64>,
+    ) -> Result<u64, ConfigError> {
+        if range.contains(&number) {
+            return Ok(number);
         }
-        let keys = match raw.keys.split_once("://") {
-            None => KeySource::File(beside(PathBuf::from(raw.keys))),
-            Some(_) if is_url(&raw.keys) => KeySource::Url(raw.keys),
-            Some(_) => {
-                let rule = "must be a file or an https URL (http only on this machine)";
-                return self.bad("auth.jwt.keys", rule);
-            }
-        };
-        let mut algorithms = Vec::new();
-        for name in raw.algorithms {
-            let known = ALGORITHMS.iter().find(|(known, _)| *known == name);
-            match known {
-                Some((_, algorithm)) => algorithms.push(*algorithm),
-                None => {
-                    let names: Vec<_> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
-                    let rule = format!("{name:?} is none of {}", names.join(", "));
-                    return self.bad("auth.jwt.algorithms", rule);
-                }
-            }
+        let (least, most) = (range.start(), range.end());
+        match *most {
+            u64::MAX => self.bad(key, format!("must be at least {least}, got {number}")),
+            most => self.bad(key, format!("must be {least} to {most}, got {number}")),
         }
-        if algorithms.is_empty() {
-            return self.bad("auth.jwt.algorithms", "name at least one");
-        }
-        if let Some(tenant) = raw
-            .tenant
-            .as_ref()
-            .filter(|name| tenants.get(name).is_none())
-        {
-            let rule = format!("there is no tenant {tenant:?} in [tenants]");
-            return self.bad("auth.jwt.tenant", rule);
-        }
-        if raw.tenant_claim.is_none() && raw.tenant.is_none() {
-            return self.bad("auth.jwt", "needs tenant-claim, or tenant, or both");
-        }
-        Ok(Auth::Jwt(Box::new(Jwts::new(JwtOptions {
-            issuer: raw.issuer,
-            audience: raw.audience,
-            keys,
-            algorithms,
-            scopes: raw.scopes,
-            tenant_claim: raw.tenant_claim,
-            tenant: raw.tenant,
-            authorization_servers: raw.authorization_servers,
-        }))))
-    }
-}
-
-/// What may carry keys and names: TLS, or no network at all.
-fn is_url(text: &str) -> bool {
-    let Ok(url) = text.parse::<hyper::Uri>() else {
-        return false;
-    };
-    let local = ["localhost", "127.0.0.1", "[::1]"];
-    match (url.scheme_str(), url.host()) {
-        (Some("https"), Some(host)) => !host.is_empty(),
-        (Some("http"), Some(host)) => local.contains(&host),
-        _ => false,
     }
 }

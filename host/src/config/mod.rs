@@ -4,8 +4,13 @@
 //! Invariant: a [`Config`] is complete, in range and consistent; an unknown key or a bad value never
 //! gets past this folder, and its error names the file, the place and the key.
 
+mod around;
+mod auth;
 mod check;
+mod grants;
 mod raw;
+mod tenants;
+mod tools;
 
 pub use check::{Config, Source};
 

@@ -1,6 +1,6 @@
 //! The file as it is written. Every key is here, and nothing else is accepted.
 
-use crate::limits::{SandboxLimits, ServerLimits, TaskLimits};
+use crate::limits::{HttpLimits, SandboxLimits, ServerLimits, TaskLimits};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,6 +31,32 @@ pub(super) struct Tools {
     /// What their components may reach.
     #[serde(default)]
     pub(super) grants: Grants,
+    /// In place of settings.
+    #[serde(default)]
+    pub(super) limits: Limits,
+    #[serde(default)]
+    pub(super) tasks: TaskOptions,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Limits {
+    pub(super) memory_bytes: Option<u64>,
+    pub(super) table_elements: Option<u64>,
+    pub(super) cpu_ms: Option<u64>,
+    pub(super) wall_ms: Option<u64>,
+    pub(super) task_wall_ms: Option<u64>,
+    pub(super) result_bytes: Option<u64>,
+    pub(super) journal_bytes: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct TaskOptions {
+    pub(super) ttl_ms: Option<u64>,
+    pub(super) poll_interval_ms: Option<u64>,
+    pub(super) detach_after_ms: Option<u64>,
+    pub(super) max_attempts: Option<u64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -39,6 +65,8 @@ pub(super) struct Grants {
     pub(super) env: BTreeMap<String, String>,
     pub(super) secrets: BTreeMap<String, Secret>,
     pub(super) directories: Vec<Directory>,
+    pub(super) http: Option<Http>,
+    pub(super) sockets: Option<Sockets>,
 }
 
 #[derive(Deserialize)]
@@ -48,6 +76,32 @@ pub(super) enum Secret {
     Env(String),
     /// In a file.
     File(PathBuf),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Http {
+    /// `[https://|http://]HOST[:PORT]`
+    pub(super) hosts: Vec<String>,
+    /// Addresses and networks beside the public ones.
+    #[serde(default)]
+    pub(super) private: Vec<String>,
+    /// Certificates of authorities, instead of the usual ones.
+    pub(super) ca_file: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) limits: HttpLimits,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Sockets {
+    /// `[tcp://]HOST:PORT`
+    pub(super) hosts: Vec<String>,
+    /// Addresses and networks beside the public ones.
+    #[serde(default)]
+    pub(super) private: Vec<String>,
+    /// Most connections of a call.
+    pub(super) connections: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -101,4 +155,11 @@ pub(super) struct Tenant {
     pub(super) max_instances: Option<usize>,
     pub(super) max_waiting: Option<usize>,
     pub(super) max_tasks: Option<usize>,
+    pub(super) max_stored_tasks: Option<usize>,
+    pub(super) memory_bytes: Option<u64>,
+    pub(super) cpu_ms_per_minute: Option<u64>,
+    pub(super) result_bytes: Option<u64>,
+    pub(super) progress_per_second: Option<u32>,
+    pub(super) max_listens: Option<usize>,
+    pub(super) max_connections: Option<usize>,
 }

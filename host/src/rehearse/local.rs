@@ -7,12 +7,12 @@ use crate::call::{Events, Sealer};
 use crate::catalog::{Archive, Catalog};
 use crate::config::Source;
 use crate::journal::{Origin, Rehearsal};
-use crate::runtime::Runtime;
+use crate::runtime::{Compiler, Runtime};
 use crate::server::{Parts, Server};
 use crate::settings::Settings;
 use crate::store::{MemoryStore, StoreOptions};
 use crate::task::{Listener, TaskId};
-use crate::tenants::{Tenant, Tenants};
+use crate::tenants::{TenantLimits, Tenants};
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
@@ -35,12 +35,8 @@ impl World {
     pub(super) async fn load(component: &Path, settings: Settings) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let archive = Archive::open(folder.path())?;
-        let runtime = Arc::new(Runtime::new(settings.sandbox.clone())?);
-        let sources = [Source {
-            path: component.to_owned(),
-            prefix: String::new(),
-            grants: Arc::default(),
-        }];
+        let runtime = Arc::new(Runtime::new(settings.sandbox.clone(), Compiler::Thread)?);
+        let sources = [Source::new(component.to_owned(), &settings)];
         let catalog = Catalog::load(&sources, &runtime, &settings, &archive).await?;
         Ok(Self {
             settings,
@@ -67,12 +63,7 @@ impl World {
             retention: settings.tasks.retention(),
             die_at_write: None,
         });
-        let tenant = Tenant {
-            name: "".into(),
-            tools: None,
-            share: self.runtime.whole_share(),
-            max_tasks: settings.tasks.max,
-        };
+        let limits = TenantLimits::new(self.runtime.whole_share(), settings.tasks.max);
         let server = Server::new(Parts {
             settings,
             runtime: Arc::clone(&self.runtime),
@@ -82,7 +73,7 @@ impl World {
             sealer: Sealer::new([0; 32]),
             origin: Origin::Rehearsed(Arc::clone(&rehearsal)),
             auth: Auth::None,
-            tenants: Tenants::new(Vec::new(), tenant),
+            tenants: Tenants::new(Vec::new(), limits),
         });
         let mut wire = Local {
             server: Arc::clone(&server),

@@ -3,6 +3,8 @@
 //! Invariant: slots of the pool are never the thing that runs out; a call holds a permit before it
 //! takes slots, and waits in a bounded, fair queue for it.
 
+use super::account::Accounts;
+use super::compile::{Compilation, Compiler};
 use super::imports::Guest;
 use super::program::RunError;
 use super::queue::{FairQueue, Full, Permit, Share};
@@ -11,6 +13,7 @@ use crate::limits::{self, SandboxLimits};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Thread};
+use std::time::Instant;
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
@@ -42,16 +45,18 @@ pub struct Runtime {
     pub(super) engine: Engine,
     pub(super) linker: Linker<Guest>,
     pub(super) limits: SandboxLimits,
+    pub(super) compilation: Compilation,
     clock: Arc<EpochClock>,
     permits: FairQueue,
 }
 
 impl Runtime {
-    /// Reserves the pool and starts the epoch clock.
+    /// Reserves the pool and starts the epoch clock. Components will be compiled where `compiler`
+    /// says.
     ///
     /// # Errors
     /// [`EngineError`].
-    pub fn new(limits: SandboxLimits) -> Result<Self, EngineError> {
+    pub fn new(limits: SandboxLimits, compiler: Compiler) -> Result<Self, EngineError> {
         let engine = Engine::new(&config(&limits)).map_err(|source| EngineError::Pool {
             instances: limits.instances,
             memory: limits.memory_bytes,
@@ -64,6 +69,7 @@ impl Runtime {
         Ok(Self {
             clock: EpochClock::start(&engine),
             permits: FairQueue::new(limits.instances as usize),
+            compilation: Compilation::new(compiler, &limits),
             engine,
             linker,
             limits,
@@ -92,11 +98,24 @@ impl Runtime {
         }
     }
 
-    /// Waits for the right to run one instance. Who is `patient` waits however many wait already.
+    /// Waits for the right to run one instance. Who is `patient` waits however many wait already, and
+    /// until the tenant has CPU time.
     ///
     /// # Errors
-    /// [`RunError::Busy`] if too many calls of the tenant wait already.
+    /// [`RunError::Busy`] if too many calls of the tenant wait already; [`RunError::Budget`] if it has
+    /// no CPU time left.
     pub(super) async fn permit(&self, place: &Place) -> Result<Running<'_>, RunError> {
+        if let Some(budget) = &place.accounts.cpu {
+            if place.patient {
+                budget.ready().await;
+            } else if let Some(wait) = budget.wait(Instant::now()) {
+                return Err(RunError::Budget {
+                    per_minute: budget.per_minute(),
+                    key: Arc::clone(budget.key()),
+                    seconds: wait.as_secs() + 1,
+                });
+            }
+        }
         let acquired = self
             .permits
             .acquire(&place.tenant, place.share, place.patient);
@@ -127,7 +146,9 @@ pub struct Place {
     pub tenant: Arc<str>,
     /// What the tenant may have.
     pub share: Share,
-    /// True if it waits however many wait already.
+    /// What its instances use together with those of the tenant's other calls.
+    pub accounts: Accounts,
+    /// True if it waits however many wait already, and until the tenant has CPU time.
     pub patient: bool,
 }
 
@@ -144,8 +165,7 @@ impl Drop for Running<'_> {
 }
 
 /// Settings whose worth was measured: pages and tables of a slot stay mapped and are reset by a
-/// scan for dirty pages, so that a small call causes no page fault. Results are the same on every
-/// machine: NaNs are canonical, relaxed SIMD is deterministic, threads do not exist.
+/// scan for dirty pages, so that a small call causes no page fault.
 fn config(limits: &SandboxLimits) -> Config {
     let instances = limits.instances;
     let mut pool = PoolingAllocationConfig::new();
@@ -164,9 +184,16 @@ fn config(limits: &SandboxLimits) -> Config {
         .linear_memory_keep_resident(1 << 20)
         .table_keep_resident(512 << 10)
         .pagemap_scan(Enabled::Auto);
+    let mut config = compiler_config();
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    config
+}
+
+/// All that native code depends on; the pool is none of it. Results are the same on every machine:
+/// NaNs are canonical, relaxed SIMD is deterministic, threads do not exist.
+pub(super) fn compiler_config() -> Config {
     let mut config = Config::new();
     config
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
         .memory_init_cow(true)
         .concurrency_support(false)
         .epoch_interruption(true)

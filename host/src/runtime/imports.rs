@@ -7,9 +7,9 @@ use super::meter::MemoryLimiter;
 use super::output::{GuestLog, Stdio, cut};
 use super::verbs::{Verbs, Waiting};
 use super::wit::{log, task, types};
-use crate::grants::Grants;
+use crate::grants::{Grants, Names};
 use crate::journal::Journal;
-use crate::limits::{self, RunLimits};
+use crate::limits;
 use crate::protocol::{Level, parse_guest_json};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -27,6 +27,8 @@ pub(super) struct Guest {
     pub(super) verbs: Arc<dyn Verbs>,
     pub(super) journal: Arc<Mutex<Journal>>,
     pub(super) timers: super::wasi::Timers,
+    pub(super) requests: super::http::Requests,
+    pub(super) names: Names,
     log: GuestLog,
 }
 
@@ -35,22 +37,23 @@ impl Guest {
         verbs: Arc<dyn Verbs>,
         journal: Arc<Mutex<Journal>>,
         log: GuestLog,
-        limits: &RunLimits,
+        memory: MemoryLimiter,
         grants: &Grants,
     ) -> Result<Self> {
         let mut resources = ResourceTable::new();
         resources.set_max_capacity(limits::RESOURCES);
         let mut wasi = WasiCtx::builder();
         wasi.stdout(Stdio::new("stdout", log.clone()))
-            .stderr(Stdio::new("stderr", log.clone()))
-            .allow_tcp(false)
-            .allow_udp(false);
+            .stderr(Stdio::new("stderr", log.clone()));
+        let names = Names::prepare(grants.sockets.clone(), &mut wasi);
         grants.prepare(&mut wasi)?;
         Ok(Self {
             wasi: wasi.build(),
             resources,
-            memory: MemoryLimiter::new(limits),
+            memory,
             verbs,
+            names,
+            requests: super::http::Requests::new(grants.http.clone(), Arc::clone(&journal)),
             journal,
             timers: Default::default(),
             log,

@@ -1,5 +1,6 @@
-//! What an instance uses: CPU time and memory.
+//! What an instance uses: CPU time and memory, and that its tenant's accounts know of it.
 
+use super::account::{Accounts, CpuBudget, MemoryAccount};
 use crate::limits::RunLimits;
 use rustix::time::{ClockId, clock_gettime};
 use std::future::Future;
@@ -7,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wasmtime::ResourceLimiter;
 
 /// CPU time of one run: only what passes while it is polled counts, on the thread that polls it,
@@ -16,9 +17,38 @@ use wasmtime::ResourceLimiter;
 pub(super) struct CpuMeter {
     spent: AtomicU64,
     polled_since: AtomicU64,
+    /// What the budget knows of.
+    charged: AtomicU64,
+    budget: Option<Arc<CpuBudget>>,
 }
 
 impl CpuMeter {
+    /// A meter that charges a budget, if there is one.
+    pub(super) fn new(budget: Option<Arc<CpuBudget>>) -> Self {
+        Self {
+            budget,
+            ..Self::default()
+        }
+    }
+
+    /// Charges what was spent since the last time, from inside a poll. Gives the budget if it is
+    /// empty now.
+    pub(super) fn over_budget(&self) -> Option<Arc<CpuBudget>> {
+        let budget = self.budget.as_ref()?;
+        self.charge(self.spent().as_nanos() as u64);
+        let empty = budget.wait(Instant::now()).is_some();
+        empty.then(|| Arc::clone(budget))
+    }
+
+    /// Charges the budget with what was spent so far.
+    fn charge(&self, spent: u64) {
+        if let Some(budget) = &self.budget {
+            let before = self.charged.swap(spent, Ordering::Relaxed);
+            let used = Duration::from_nanos(spent.saturating_sub(before));
+            budget.charge(used, Instant::now());
+        }
+    }
+
     /// CPU time so far, from inside a poll.
     pub(super) fn spent(&self) -> Duration {
         let current = thread_nanos().saturating_sub(self.polled_since.load(Ordering::Relaxed));
@@ -39,9 +69,9 @@ impl<F: Future> Future for Metered<F> {
         let before = thread_nanos();
         self.meter.polled_since.store(before, Ordering::Relaxed);
         let result = self.future.as_mut().poll(context);
-        self.meter
-            .spent
-            .fetch_add(thread_nanos().saturating_sub(before), Ordering::Relaxed);
+        let passed = thread_nanos().saturating_sub(before);
+        let spent = self.meter.spent.fetch_add(passed, Ordering::Relaxed) + passed;
+        self.meter.charge(spent);
         result
     }
 }
@@ -53,25 +83,70 @@ fn thread_nanos() -> u64 {
         .wrapping_add(time.tv_nsec as u64)
 }
 
-/// Bounds memories and tables, over all of an instance's together.
+/// Bounds memories and tables, over all of an instance's together, and its memory together with that
+/// of the tenant's other instances. Dropped with the instance, it gives back what that had.
 #[derive(Debug)]
 pub(super) struct MemoryLimiter {
-    /// Bytes for all memories.
-    pub(super) limit: usize,
-    left: usize,
+    limit: usize,
+    held: usize,
+    /// The last step that was allowed, which may fail for another reason.
+    step: usize,
+    account: Option<Arc<MemoryAccount>>,
     table_elements: usize,
     /// Set once a request was refused: a trap that follows has its reason here.
-    pub(super) refused: bool,
+    pub(super) refused: Option<MemoryLimit>,
+}
+
+/// The limit that refused memory.
+#[derive(Clone, Debug)]
+pub(super) struct MemoryLimit {
+    pub(super) key: Arc<str>,
+    pub(super) bytes: usize,
 }
 
 impl MemoryLimiter {
-    pub(super) fn new(limits: &RunLimits) -> Self {
+    pub(super) fn new(limits: &RunLimits, accounts: &Accounts) -> Self {
         Self {
             limit: limits.memory_bytes,
-            left: limits.memory_bytes,
+            held: 0,
+            step: 0,
+            account: accounts.memory.clone(),
             table_elements: limits.table_elements,
-            refused: false,
+            refused: None,
         }
+    }
+
+    /// Takes so many bytes, or says which limit is in the way.
+    fn take(&mut self, bytes: usize) -> Result<(), MemoryLimit> {
+        if bytes > self.limit - self.held {
+            return Err(MemoryLimit {
+                key: "sandbox.memory-bytes".into(),
+                bytes: self.limit,
+            });
+        }
+        match &self.account {
+            Some(account) if !account.take(bytes) => Err(MemoryLimit {
+                key: Arc::clone(account.key()),
+                bytes: account.limit(),
+            }),
+            _ => {
+                self.held += bytes;
+                Ok(())
+            }
+        }
+    }
+
+    fn give_back(&mut self, bytes: usize) {
+        self.held -= bytes;
+        if let Some(account) = &self.account {
+            account.give_back(bytes);
+        }
+    }
+}
+
+impl Drop for MemoryLimiter {
+    fn drop(&mut self) {
+        self.give_back(self.held);
     }
 }
 
@@ -82,16 +157,21 @@ impl ResourceLimiter for MemoryLimiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        match self.left.checked_sub(desired.saturating_sub(current)) {
-            Some(left) => {
-                self.left = left;
-                Ok(true)
-            }
-            None => {
-                self.refused = true;
+        self.step = desired.saturating_sub(current);
+        match self.take(self.step) {
+            Ok(()) => Ok(true),
+            Err(limit) => {
+                self.step = 0;
+                self.refused = Some(limit);
                 Ok(false)
             }
         }
+    }
+
+    fn memory_grow_failed(&mut self, _: wasmtime::Error) -> wasmtime::Result<()> {
+        let step = std::mem::take(&mut self.step);
+        self.give_back(step);
+        Ok(())
     }
 
     fn table_growing(
@@ -101,5 +181,48 @@ impl ResourceLimiter for MemoryLimiter {
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
         Ok(desired <= self.table_elements)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{SandboxLimits, TaskLimits};
+
+    #[test]
+    fn what_an_instance_holds_goes_back_with_it() {
+        let account = Arc::new(MemoryAccount::new("tenants.a.memory-bytes", 100));
+        let accounts = Accounts {
+            memory: Some(Arc::clone(&account)),
+            cpu: None,
+        };
+        let limits = RunLimits {
+            memory_bytes: 80,
+            ..RunLimits::new(&SandboxLimits::default(), &TaskLimits::default())
+        };
+        let mut first = MemoryLimiter::new(&limits, &accounts);
+        assert!(first.memory_growing(0, 70, None).unwrap());
+        assert!(!first.memory_growing(70, 90, None).unwrap());
+        assert_eq!(&*first.refused.clone().unwrap().key, "sandbox.memory-bytes");
+        let mut second = MemoryLimiter::new(&limits, &accounts);
+        assert!(!second.memory_growing(0, 40, None).unwrap());
+        let refused = second.refused.clone().unwrap();
+        assert_eq!(
+            (&*refused.key, refused.bytes),
+            ("tenants.a.memory-bytes", 100)
+        );
+        // A step that was allowed and then failed counts no more.
+        assert!(second.memory_growing(0, 30, None).unwrap());
+        second
+            .memory_grow_failed(wasmtime::Error::msg("no"))
+            .unwrap();
+        second
+            .memory_grow_failed(wasmtime::Error::msg("again"))
+            .unwrap();
+        assert!(second.memory_growing(0, 30, None).unwrap());
+        drop(first);
+        assert!(second.memory_growing(30, 80, None).unwrap());
+        drop(second);
+        assert!(account.take(100), "everything came back");
     }
 }

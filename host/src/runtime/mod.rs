@@ -2,12 +2,17 @@
 //!
 //! Invariants: nothing of one call is left for the next; a guest reaches nothing but the verbs of
 //! its call, the log, and WASI with nothing granted; every resource a guest uses is bounded, and a
-//! refusal names its limit. This folder knows no HTTP and no store.
+//! refusal names its limit. This folder knows no transport and no store.
 
+mod account;
+mod compile;
 mod convert;
 mod engine;
+mod http;
 mod imports;
+mod inspect;
 mod meter;
+mod names;
 mod no_call;
 mod output;
 mod program;
@@ -15,8 +20,11 @@ mod queue;
 mod verbs;
 mod wasi;
 
+pub use account::{Accounts, CpuBudget, MemoryAccount};
+pub use compile::{CompileError, Compiler, CompilerArguments, compile_standard_input};
 pub use convert::{features_from_wit, features_to_wit};
 pub use engine::{EngineError, Place, Runtime};
+pub use inspect::Defect;
 pub use output::GuestLog;
 pub use program::{Call, LoadError, Program, Returned, RunError};
 pub use queue::Share;

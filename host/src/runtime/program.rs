@@ -3,22 +3,25 @@
 //! Invariant: a run ends in an answer or in an error that names its cause; a trap, a limit or
 //! nonsense from the guest never harms anything but the run.
 
+use super::account::Accounts;
+use super::compile::{CompileError, one_line};
 use super::convert;
 use super::engine::{Place, Runtime};
 use super::imports::Guest;
-use super::meter::{CpuMeter, Metered};
+use super::meter::{CpuMeter, MemoryLimiter, Metered};
 use super::no_call::NoCall;
 use super::output::GuestLog;
 use super::verbs::{Halt, Verbs};
 use super::wit::{ToolPre, handler};
 use crate::grants::Grants;
 use crate::journal::{Fault, Journal, JournalOptions, Seed, Time};
-use crate::limits::{self, RunLimits, TaskLimits};
+use crate::limits::{self, RunLimits};
 use crate::protocol::{Answer, ClientFeatures, RpcError};
 use parking_lot::Mutex;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use wasmtime::component::Component;
 use wasmtime::{Store, Trap, UpdateDeadline};
 
 /// A component that was compiled and linked.
@@ -26,18 +29,23 @@ pub struct Program {
     pre: ToolPre<Guest>,
 }
 
+impl Program {
+    /// Names of what it imports.
+    #[must_use]
+    pub fn imports(&self) -> Vec<String> {
+        let component = self.pre.instance_pre().component();
+        let imports = component.component_type();
+        let imports = imports.imports(component.engine());
+        imports.map(|(name, _)| name.to_owned()).collect()
+    }
+}
+
 /// Why a component was refused at load.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// A core module.
-    #[error(
-        "it is a core module, not a component: build it for wasm32-wasip2, or link it with \
-         wasm-component-ld"
-    )]
-    CoreModule,
-    /// Not a component, or one that cannot be compiled here.
-    #[error("cannot be compiled: {0}")]
-    Compile(String),
+    /// Not a component, or one that cannot be compiled within the limits.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
     /// It imports what nothing provides, or does not export a handler.
     #[error("does not fit the world cofferdam:tool: {0}")]
     Link(String),
@@ -62,6 +70,19 @@ pub enum RunError {
         /// Whose limit it is.
         limit: &'static str,
     },
+    /// The tenant has no CPU time left.
+    #[error(
+        "The tenant has used its {per_minute} ms of CPU time a minute (limit {key}); try again in \
+         {seconds} s"
+    )]
+    Budget {
+        /// Milliseconds of CPU time in a minute.
+        per_minute: u64,
+        /// Names the limit.
+        key: Arc<str>,
+        /// When there will be some.
+        seconds: u64,
+    },
     /// The server stops.
     #[error("The server stops")]
     Stopped,
@@ -74,9 +95,11 @@ pub enum RunError {
     #[error("The tool took longer than {0} ms, counted from its start and waiting included ({1})")]
     Wall(u64, &'static str),
     /// It trapped after its memory was refused.
-    #[error("The tool ran out of memory (limit sandbox.memory-bytes, {limit} bytes): {trap}")]
+    #[error("The tool ran out of memory (limit {key}, {limit} bytes): {trap}")]
     Memory {
-        /// `sandbox.memory-bytes`.
+        /// Names the limit.
+        key: Arc<str>,
+        /// Bytes.
         limit: usize,
         /// What the trap says.
         trap: String,
@@ -109,9 +132,12 @@ impl RunError {
             | Self::Trap(_)
             | Self::Malformed(_)
             | Self::Journal(Fault::Full(_)) => true,
-            Self::Busy { .. } | Self::Stopped | Self::Journal(_) | Self::Parked | Self::Asked => {
-                false
-            }
+            Self::Busy { .. }
+            | Self::Budget { .. }
+            | Self::Stopped
+            | Self::Journal(_)
+            | Self::Parked
+            | Self::Asked => false,
         }
     }
 }
@@ -150,29 +176,30 @@ pub enum Returned {
 }
 
 impl Runtime {
-    /// Compiles and links a component. Takes from milliseconds to seconds of CPU; nothing of the
-    /// component runs.
+    /// Compiles and links a component, one at a time. Takes from milliseconds to seconds; nothing
+    /// of the component runs.
     ///
     /// # Errors
     /// [`LoadError`].
-    pub fn load(&self, bytes: &[u8]) -> Result<Program, LoadError> {
-        // The preamble tells a core module from a component.
-        if bytes.starts_with(b"\0asm\x01\0\0\0") {
-            return Err(LoadError::CoreModule);
-        }
-        let component = Component::from_binary(&self.engine, bytes)
-            .map_err(|error| LoadError::Compile(self.with_hint(&error)))?;
+    pub async fn load(&self, bytes: &[u8]) -> Result<Program, LoadError> {
+        let component = self
+            .compilation
+            .compile(&self.engine, bytes)
+            .await
+            .map_err(|error| match error {
+                CompileError::Unfit(text) => CompileError::Unfit(self.with_hint(text)),
+                error => error,
+            })?;
         let pre = self
             .linker
             .instantiate_pre(&component)
             .and_then(ToolPre::new)
-            .map_err(|error| LoadError::Link(self.with_hint(&error)))?;
+            .map_err(|error| LoadError::Link(self.with_hint(one_line(&error))))?;
         Ok(Program { pre })
     }
 
     /// The engine names the sizes of a memory that never fits; we name the setting.
-    fn with_hint(&self, error: &wasmtime::Error) -> String {
-        let text = format!("{error:#}").replace('\n', " ");
+    fn with_hint(&self, text: String) -> String {
         if text.contains("memory") && (text.contains("limit") || text.contains("exceeds")) {
             format!(
                 "{text} (limit sandbox.memory-bytes, {} bytes)",
@@ -183,7 +210,7 @@ impl Runtime {
         }
     }
 
-    /// Asks a component for its tools, in a short instance.
+    /// Asks a component for its tools, in a short instance with the memory of these limits.
     ///
     /// # Errors
     /// [`LoadError::List`].
@@ -191,27 +218,28 @@ impl Runtime {
         &self,
         program: &Program,
         name: &str,
+        limits: &RunLimits,
     ) -> Result<Vec<handler::Tool>, LoadError> {
-        let tasks = TaskLimits::default();
         let journal = Arc::new(Mutex::new(Journal::new(JournalOptions {
             seed: Seed::random(),
             attempt: 1,
             started: Time::System.start(),
             time: Time::System,
-            limit: tasks.journal_bytes,
+            limit: limits.journal_bytes,
             kill_after: None,
         })));
         let guest = Guest::new(
             Arc::new(NoCall),
             Arc::clone(&journal),
             GuestLog::new(name.into(), journal),
-            &RunLimits::new(&self.limits, &tasks),
+            MemoryLimiter::new(limits, &Accounts::default()),
             &Grants::default(),
         );
         let guest = guest.map_err(|error| LoadError::List(RunError::Trap(error.to_string())))?;
         let place = Place {
             tenant: "".into(),
             share: self.whole_share(),
+            accounts: Accounts::default(),
             patient: true,
         };
         let list = self.run(
@@ -239,7 +267,8 @@ impl Runtime {
         verbs: Arc<dyn Verbs>,
         log: GuestLog,
     ) -> Result<Returned, RunError> {
-        let guest = Guest::new(verbs, call.journal, log, &call.limits, &call.grants)
+        let memory = MemoryLimiter::new(&call.limits, &call.place.accounts);
+        let guest = Guest::new(verbs, call.journal, log, memory, &call.grants)
             .map_err(|error| RunError::Trap(error.to_string()))?;
         let (cpu_ms, place) = (call.limits.cpu_ms, call.place);
         let call = handler::ToolCall {
@@ -273,7 +302,7 @@ impl Runtime {
         work: impl AsyncFnOnce(&super::wit::Tool, &mut Store<Guest>) -> wasmtime::Result<T>,
     ) -> Result<T, RunError> {
         let _running = self.permit(place).await?;
-        let meter = Arc::new(CpuMeter::default());
+        let meter = Arc::new(CpuMeter::new(place.accounts.cpu.clone()));
         let mut store = self.store(guest, cpu_ms, &meter);
         let work = async {
             let tool = program.pre.instantiate_async(&mut store).await?;
@@ -298,10 +327,12 @@ impl Runtime {
             if meter.spent() > budget {
                 return Err(OverCpu.into());
             }
-            Ok(UpdateDeadline::YieldCustom(
-                1,
-                Box::pin(tokio::task::yield_now()),
-            ))
+            // A run of a tenant without CPU time goes on at the pace at which there is some.
+            let pause: Pin<Box<dyn Future<Output = ()> + Send>> = match meter.over_budget() {
+                None => Box::pin(tokio::task::yield_now()),
+                Some(budget) => Box::pin(async move { budget.ready().await }),
+            };
+            Ok(UpdateDeadline::YieldCustom(1, pause))
         });
         store
     }
@@ -322,13 +353,13 @@ fn cause(error: wasmtime::Error, guest: &Guest, cpu_ms: u64) -> RunError {
         None => error.root_cause().to_string(),
     };
     tracing::debug!(error = %format!("{error:#}"), "a guest trapped");
-    if guest.memory.refused {
-        RunError::Memory {
-            limit: guest.memory.limit,
+    match &guest.memory.refused {
+        Some(limit) => RunError::Memory {
+            key: Arc::clone(&limit.key),
+            limit: limit.bytes,
             trap: text,
-        }
-    } else {
-        RunError::Trap(text)
+        },
+        None => RunError::Trap(text),
     }
 }
 

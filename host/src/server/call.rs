@@ -5,8 +5,7 @@ use super::{MethodResult, Server};
 use crate::call::{
     Call, Events, Question, Reply, Resumed, SealedCall, Session, SessionOptions, begin,
 };
-use crate::catalog::TaskSupport;
-use crate::limits::RunLimits;
+use crate::catalog::{TaskSupport, Tool};
 use crate::protocol::{Answer, ClientFeatures, Headers, Request, RpcError, raw, success, text};
 use crate::task::{TaskView, now};
 use crate::tenants::Caller;
@@ -61,7 +60,7 @@ impl Server {
         };
         let responses = responses(request.params.input_responses)?;
         let (resumed, offered) = match request.params.request_state {
-            None => (self.begin(features), responses),
+            None => (self.begin(caller, &tool, features), responses),
             Some(state) => match self.go_on(&call, features, state, &responses)? {
                 Ok(resumed) => (resumed, Map::new()),
                 Err(question) => return Ok(success(request.id, Interim::new(question))),
@@ -95,8 +94,8 @@ impl Server {
     }
 
     /// A call that begins.
-    fn begin(&self, features: ClientFeatures) -> Resumed {
-        let limits = RunLimits::new(&self.settings.sandbox, &self.settings.tasks);
+    fn begin(&self, caller: &Caller, tool: &Tool, features: ClientFeatures) -> Resumed {
+        let limits = caller.tenant.bounded(tool.component.limits);
         let (setup, journal) = begin(limits, &self.origin);
         Resumed {
             features,

@@ -12,12 +12,12 @@ use crate::protocol::{
     notification, success,
 };
 use crate::task::{Listener, Principal, TaskError, TaskId, TaskView, Tasks};
+use crate::tenants::{Caller, Place, Tenant};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a client asks to hear.
 struct Filter {
@@ -29,7 +29,7 @@ struct Filter {
 impl Server {
     pub(super) async fn listen(
         &self,
-        caller: &Principal,
+        caller: &Caller,
         request: &Request<'_>,
         events: &Arc<Events>,
     ) -> MethodResult {
@@ -38,7 +38,8 @@ impl Server {
             let reason = "Listening needs \"Accept: text/event-stream\"";
             return Err(RpcError::new(Code::NotAcceptable, reason));
         }
-        let _place = Place::take(&self.listens, self.settings.server.max_listens)?;
+        let _places = self.places(&caller.tenant)?;
+        let caller = &caller.principal;
         let mut catalog = self.catalog_changes.subscribe();
 
         let mut accepted = Map::new();
@@ -88,6 +89,22 @@ impl Server {
             request.id,
             json!({ "resultType": "complete", "_meta": meta }),
         ))
+    }
+
+    /// A place among the tenant's open streams, and one among all.
+    fn places(&self, tenant: &Tenant) -> Result<(Place, Place), RpcError> {
+        let full = |most: usize, key: &str| {
+            RpcError::internal(format!(
+                "Too many streams listen: the limit is {most} ({key})"
+            ))
+        };
+        let own = tenant.listen().ok_or_else(|| {
+            let most = tenant.limits.max_listens.unwrap_or_default();
+            full(most, &tenant.key("max-listens"))
+        })?;
+        let most = self.settings.server.max_listens;
+        let place = self.listens.take();
+        Ok((own, place.ok_or_else(|| full(most, "server.max-listens"))?))
     }
 
     fn filter(&self, request: &Request<'_>) -> Result<Filter, RpcError> {
@@ -215,27 +232,5 @@ async fn next(
             following.open.remove(&id);
             Ok(None)
         }
-    }
-}
-
-/// A place among the open streams.
-struct Place(Arc<AtomicUsize>);
-
-impl Place {
-    fn take(open: &Arc<AtomicUsize>, most: usize) -> Result<Self, RpcError> {
-        let place = Self(Arc::clone(open));
-        if open.fetch_add(1, Ordering::Relaxed) < most {
-            Ok(place)
-        } else {
-            Err(RpcError::internal(format!(
-                "Too many streams listen: the limit is {most} (server.max-listens)"
-            )))
-        }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -20,14 +20,13 @@ use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::task::{Tasks, Wake};
-use crate::tenants::{Caller, Tenants};
+use crate::tenants::{Caller, Places, Tenants};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use hyper::header::HeaderMap;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -83,7 +82,7 @@ pub struct Server {
     origin: Origin,
     auth: Auth,
     tenants: Arc<Tenants>,
-    listens: Arc<AtomicUsize>,
+    listens: Places,
     driver: Driver,
 }
 
@@ -114,11 +113,11 @@ impl Server {
         );
         let driver = Driver {
             runtime,
-            wall: Duration::from_millis(settings.sandbox.wall_ms),
             grace: Duration::from_millis(settings.tasks.grace_ms),
             tracker: TaskTracker::new(),
             stopping: CancellationToken::new(),
         };
+        let listens = Places::new(Some(settings.server.max_listens));
         Arc::new(Self {
             settings,
             catalog,
@@ -131,7 +130,7 @@ impl Server {
             origin,
             auth,
             tenants: Arc::new(tenants),
-            listens: Arc::default(),
+            listens,
             driver,
         })
     }
@@ -170,7 +169,6 @@ impl Server {
     fn call_times(&self) -> CallTimes {
         CallTimes {
             park_after: Duration::from_millis(self.settings.tasks.park_after_ms),
-            task_wall_ms: self.settings.sandbox.task_wall_ms,
             answer_ms: self.settings.tasks.answer_ms,
         }
     }
@@ -281,7 +279,7 @@ impl Server {
                 Method::Discover => self.discover(request),
                 Method::ToolsList => self.list_tools(caller, request),
                 Method::ToolsCall => self.call_tool(caller, request, headers, events).await,
-                _ => self.listen(&caller.principal, request, events).await,
+                _ => self.listen(caller, request, events).await,
             };
         }
         let tasks = self.tasks.as_ref().ok_or_else(RpcError::method_not_found)?;

@@ -1,6 +1,7 @@
 //! Tasks in this process's memory: for tests, and for servers whose tasks may die with them.
 
-use super::{Applied, Store, StoreError, StoreOptions, Swept, Unfinished};
+use super::counts::{Counts, Step};
+use super::{Applied, Full, MAKE_ROOM, Store, StoreError, StoreOptions, Swept, Unfinished};
 use crate::limits::SWEEP_BATCH;
 use crate::task::{Claim, Event, Failure, Job, Millis, NewTask, Task, TaskId, Writes, apply};
 use async_trait::async_trait;
@@ -18,8 +19,7 @@ struct Inner {
     tasks: HashMap<TaskId, Held>,
     /// Exactly the tasks that have a due time, soonest first.
     due: BTreeSet<(Millis, TaskId)>,
-    /// Unfinished tasks, by tenant.
-    open: HashMap<String, usize>,
+    counts: Counts,
 }
 
 struct Held {
@@ -32,6 +32,17 @@ struct Work {
     job: Job,
     rows: Vec<Vec<u8>>,
     records: HashMap<String, Vec<u8>>,
+}
+
+impl Inner {
+    /// Removes a final task.
+    fn remove(&mut self, due: Millis, id: TaskId) {
+        self.due.remove(&(due, id));
+        let Some(Held { task, .. }) = self.tasks.remove(&id) else {
+            return;
+        };
+        self.counts.take(&task.owner.tenant, Step::Removed);
+    }
 }
 
 impl Work {
@@ -54,6 +65,21 @@ impl MemoryStore {
         }
     }
 
+    /// Removes a final task that is due, if there is one at this time among the first.
+    fn remove_due(inner: &mut Inner, now: Millis) -> bool {
+        let is_final = |id| {
+            let held = inner.tasks.get(id);
+            held.is_some_and(|held| held.task.status.is_final())
+        };
+        let due = inner.due.iter().take_while(|(due, _)| *due <= now);
+        let removable = due.take(MAKE_ROOM).find(|(_, id)| is_final(id));
+        let Some((due, id)) = removable.copied() else {
+            return false;
+        };
+        inner.remove(due, id);
+        true
+    }
+
     fn change(
         &self,
         inner: &mut Inner,
@@ -62,7 +88,7 @@ impl MemoryStore {
         writes: Writes,
         now: Millis,
     ) -> Applied {
-        let Inner { tasks, open, due } = inner;
+        let Inner { tasks, counts, due } = inner;
         let Some(Held { task, work }) = tasks.get_mut(&id) else {
             return Applied::Missing;
         };
@@ -73,13 +99,8 @@ impl MemoryStore {
             Ok(change) => change,
         };
         if task.status.is_final() {
-            if work.take().is_some()
-                && let Some(count) = open.get_mut(&task.owner.tenant)
-            {
-                *count -= 1;
-                if *count == 0 {
-                    open.remove(&task.owner.tenant);
-                }
+            if work.take().is_some() {
+                counts.take(&task.owner.tenant, Step::Ended);
             }
         } else if let Some(work) = work {
             if task.attempt != attempt {
@@ -112,8 +133,7 @@ impl MemoryStore {
                 .get(&id)
                 .is_some_and(|held| held.task.status.is_final())
             {
-                inner.tasks.remove(&id);
-                inner.due.remove(&(time, id));
+                inner.remove(time, id);
                 swept.removed += 1;
             } else if self.change(inner, id, expire.clone(), Writes::default(), now)
                 == Applied::Changed
@@ -128,28 +148,18 @@ impl MemoryStore {
 #[async_trait]
 impl Store for MemoryStore {
     async fn create(&self, id: TaskId, new: NewTask) -> Result<(), StoreError> {
-        let NewTask {
-            task,
-            job,
-            writes,
-            most,
-        } = new;
         let mut inner = self.inner.lock();
-        let tenant = &task.owner.tenant;
-        if inner.open.get(tenant).is_some_and(|open| *open >= most) {
-            return Err(StoreError::LimitReached);
+        let now = new.task.created_at;
+        let mut room = MAKE_ROOM;
+        while let Some(full) = inner.counts.full(&new, self.options.max_tasks) {
+            if full == Full::Unfinished || room == 0 || !Self::remove_due(&mut inner, now) {
+                return Err(StoreError::LimitReached(full));
+            }
+            room -= 1;
         }
-        if inner.tasks.len() >= self.options.max_tasks {
-            let now = task.created_at;
-            let removable = |inner: &Inner| {
-                let (due, id) = *inner.due.first().filter(|(due, _)| *due <= now)?;
-                let is_final = inner.tasks.get(&id)?.task.status.is_final();
-                is_final.then_some((due, id))
-            };
-            let (due, dead) = removable(&inner).ok_or(StoreError::LimitReached)?;
-            inner.due.remove(&(due, dead));
-            inner.tasks.remove(&dead);
-        }
+        let NewTask {
+            task, job, writes, ..
+        } = new;
         task.due_at(self.options.retention)
             .map(|due| inner.due.insert((due, id)));
         let mut work = Work {
@@ -159,7 +169,7 @@ impl Store for MemoryStore {
         };
         work.keep(writes);
         let work = Some(Box::new(work));
-        *inner.open.entry(task.owner.tenant.clone()).or_default() += 1;
+        inner.counts.take(&task.owner.tenant, Step::Created);
         inner.tasks.insert(id, Held { task, work });
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Invariants: an answer of a store is durable before it is given; every change goes through the
 //! one state machine, atomically; nothing lists tasks. A store knows no tools and no clients.
 
+mod counts;
 #[cfg(test)]
 mod interleavings;
 mod lock;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 pub enum StoreError {
     /// It holds as many tasks as it may.
     #[error("Task limit reached")]
-    LimitReached,
+    LimitReached(Full),
     /// It cannot be used now; nothing was changed.
     #[error("the task store is not available: {0}")]
     Unavailable(String),
@@ -36,6 +37,20 @@ pub enum StoreError {
     #[error("{0}")]
     Open(String),
 }
+
+/// Which limit a new task would exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Full {
+    /// The tenant's unfinished tasks.
+    Unfinished,
+    /// All of the tenant's tasks, finished ones included.
+    Stored,
+    /// All tasks of the store.
+    Store,
+}
+
+/// Final tasks that are removed at most to make room for a new one.
+const MAKE_ROOM: usize = 100;
 
 /// What became of an event.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,8 +114,8 @@ pub trait Store: Send + Sync + 'static {
     /// Keeps a new task, its job and the beginning of its journal, all or nothing.
     ///
     /// # Errors
-    /// [`StoreError::LimitReached`]: the tenant has as many unfinished tasks as it may, or the store
-    /// is full, after removing what is due for removal at `task.created_at`;
+    /// [`StoreError::LimitReached`]: the tenant has as many unfinished tasks, or tasks, as it may, or
+    /// the store is full, after removing what is due for removal at `task.created_at`;
     /// [`StoreError::Unavailable`].
     async fn create(&self, id: TaskId, new: NewTask) -> Result<(), StoreError>;
 
@@ -147,6 +162,17 @@ pub trait Store: Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::Unavailable`].
     async fn unfinished(&self) -> Result<Unfinished, StoreError>;
+}
+
+/// True if [`open`] knows the form of the name.
+#[must_use]
+pub fn is_known(name: &str) -> bool {
+    match name.split_once(':') {
+        None => name == "sqlite",
+        Some(("sqlite", path)) => !path.is_empty(),
+        Some(("memory", rest)) => rest.is_empty(),
+        Some(_) => false,
+    }
 }
 
 /// Opens the store that an operator named: `sqlite` (in the data directory), `sqlite:PATH` or

@@ -241,6 +241,8 @@ pub struct NewTask {
     pub writes: Writes,
     /// Unfinished tasks its tenant may have, this one included.
     pub most: usize,
+    /// Tasks its tenant may have, finished ones and this one included.
+    pub most_stored: usize,
 }
 
 /// A task that a run took: all it needs.

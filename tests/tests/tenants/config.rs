@@ -29,12 +29,21 @@ path = "tools"
 [[tools]]
 path = "more/probe.wasm"
 prefix = "acme."
+limits = { memory-bytes = 67_108_864, table-elements = 20_000, cpu-ms = 5_000, wall-ms = 30_000, task-wall-ms = 1_000_000, result-bytes = 16_777_216, journal-bytes = 1_048_576 }
+tasks = { ttl-ms = 90_000, poll-interval-ms = 500, detach-after-ms = 60_000, max-attempts = 3 }
 
 [tenants.acme]
 tools = ["acme.*", "echo", "ask"]
 max-instances = 4
 max-waiting = 10
 max-tasks = 100
+max-stored-tasks = 200
+memory-bytes = 1_073_741_824
+cpu-ms-per-minute = 60_000
+result-bytes = 1_048_576
+progress-per-second = 100
+max-listens = 10
+max-connections = 10
 [tenants.solo]
 "#;
 
@@ -94,7 +103,7 @@ async fn everything_in_the_file_counts() {
         .await
         .error(200, -32602);
     let task = client.task("acme.ask", json!({"keys": ["k"]})).await;
-    assert_eq!(task.creation()["ttlMs"], 120_000);
+    assert_eq!(task.creation()["ttlMs"], 90_000, "of its source");
     let elsewhere = client
         .request("tools/list", json!({}))
         .header("Host", "mcp.example");
@@ -266,6 +275,94 @@ fn refused() -> Vec<(&'static str, String, Vec<&'static str>)> {
             text("[tenants.a]\n"),
             vec!["cofferdam.toml", "auth"],
         ),
+        (
+            "less memory than a page",
+            text("[tenants.a]\nmemory-bytes = 5\n"),
+            vec!["tenants.a.memory-bytes", "65536", "got 5"],
+        ),
+        (
+            "no CPU time",
+            text("[tenants.a]\ncpu-ms-per-minute = 0\n"),
+            vec!["tenants.a.cpu-ms-per-minute", "at least 1"],
+        ),
+        (
+            "larger results than the server's",
+            text("[sandbox]\nresult-bytes = 4_000\n[tenants.a]\nresult-bytes = 4_001\n"),
+            vec!["tenants.a.result-bytes", "1024 to 4000", "got 4001"],
+        ),
+        (
+            "no progress",
+            text("[tenants.a]\nprogress-per-second = 0\n"),
+            vec!["tenants.a.progress-per-second"],
+        ),
+        (
+            "a negative limit of a source",
+            text("[[tools]]\npath = \"x\"\nlimits = { cpu-ms = -1 }\n"),
+            vec!["cofferdam.toml:3"],
+        ),
+        (
+            "an unknown limit of a source",
+            text("[[tools]]\npath = \"x\"\nlimits = { cpu = 1 }\n"),
+            vec!["cofferdam.toml:3", "cpu"],
+        ),
+        (
+            "no CPU time for a source",
+            text("[[tools]]\npath = \"x\"\n[[tools]]\npath = \"y\"\nlimits = { cpu-ms = 0 }\n"),
+            vec!["tools[1].limits.cpu-ms", "at least 1"],
+        ),
+        (
+            "more memory than the pool has",
+            text(
+                "[sandbox]\nmemory-bytes = 134_217_728\n[[tools]]\npath = \"x\"\n\
+                 limits = { memory-bytes = 134_217_729 }\n",
+            ),
+            vec!["tools[0].limits.memory-bytes", "134217728", "got 134217729"],
+        ),
+        (
+            "more table elements than the pool has",
+            text("[[tools]]\npath = \"x\"\nlimits = { table-elements = 40_001 }\n"),
+            vec!["tools[0].limits.table-elements", "40000"],
+        ),
+        (
+            "a life of nothing",
+            text("[[tools]]\npath = \"x\"\ntasks = { ttl-ms = 0 }\n"),
+            vec!["tools[0].tasks.ttl-ms", "got 0"],
+        ),
+        (
+            "too many attempts",
+            text("[[tools]]\npath = \"x\"\ntasks = { max-attempts = 101 }\n"),
+            vec!["tools[0].tasks.max-attempts", "1 to 100"],
+        ),
+        (
+            "an unknown option of tasks",
+            text("[[tools]]\npath = \"x\"\ntasks = { ttl = 1 }\n"),
+            vec!["cofferdam.toml:3", "ttl"],
+        ),
+        (
+            "tools that are not there",
+            text("[[tools]]\npath = \"missing/x.wasm\"\n"),
+            vec!["tools[0].path", "missing/x.wasm", ".wasm file or a folder"],
+        ),
+        (
+            "a folder without tools",
+            text("[[tools]]\npath = \".\"\n"),
+            vec!["tools[0].path", "no .wasm file"],
+        ),
+        (
+            "a store of no known form",
+            text("store = \"postgres://db\"\n"),
+            vec!["store", "postgres://db", "sqlite:PATH"],
+        ),
+        (
+            "a key where no folder is",
+            text("state-key = \"missing/seal.key\"\n"),
+            vec!["state-key", "missing/seal.key", "no folder"],
+        ),
+        (
+            "keys that are not there",
+            jwt("scopes = []"),
+            vec!["auth.jwt.keys", "keys.json", "JWK set"],
+        ),
         ("no name", text("[tenants.\"\"]\n"), vec!["tenants"]),
         (
             "a token of nobody",
@@ -365,6 +462,55 @@ async fn what_is_wrong_stops_the_start_and_is_named() {
         assert_eq!(last(&log), last(&error), "{what}: both say the same");
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+// Where a server of the tests listens is typed, so that only a check sees what a file says.
+#[tokio::test]
+async fn a_check_looks_at_the_address() {
+    for (listen, good) in [
+        ("127.0.0.1:0", true),
+        ("[::1]:8080", true),
+        ("localhost:8080", true),
+        ("127.0.0.1", false),
+        ("8080", false),
+        ("http://127.0.0.1:80/mcp", false),
+        ("127.0.0.1:65536", false),
+    ] {
+        let config = Config::new(&format!("listen = {listen:?}\n"));
+        let probe = guest("probe");
+        let more = [probe.to_str().expect("UTF-8")];
+        let (is_good, _, error) = checked(&config.file(), &more);
+        assert_eq!(is_good, good, "{listen}: {error}");
+        let named = ["cofferdam.toml: listen", listen, "127.0.0.1:8080"];
+        assert!(
+            good || named.iter().all(|part| error.contains(part)),
+            "{listen}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_check_looks_at_what_is_typed() {
+    let probe = guest("probe");
+    let probe = probe.to_str().expect("UTF-8");
+    for (arguments, named) in [
+        (vec!["missing.wasm"], vec!["missing.wasm", ".wasm file"]),
+        (vec![probe, "--listen", "x"], vec!["--listen", "\"x\""]),
+        (vec![probe, "--store", "x"], vec!["--store", "sqlite:PATH"]),
+        (
+            vec![probe, "--state-key", "missing/k"],
+            vec!["--state-key", "missing/k"],
+        ),
+    ] {
+        let output = check_config(&arguments);
+        let error = String::from_utf8(output.stderr).expect("UTF-8");
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(
+            named.iter().all(|part| error.contains(part)),
+            "{arguments:?}: {error}"
+        );
+    }
+    assert!(check_config(&[probe]).status.success());
 }
 
 #[tokio::test]

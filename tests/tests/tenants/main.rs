@@ -11,5 +11,8 @@ mod config;
 mod jwt;
 mod keys;
 mod ownership;
+mod quotas;
 mod shares;
+mod sources;
+mod two;
 mod visible;

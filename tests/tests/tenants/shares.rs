@@ -2,39 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use cofferdam_tests::{Client, Config, Declares, Identity, Server, Task, accept, patient};
+use crate::two::Two;
+use cofferdam_tests::{Client, Identity, Server, Task, accept, patient};
 use serde_json::json;
-
-/// Tenants `flood` and `calm`, with what is said of each.
-struct Two {
-    config: Config,
-    flood: Identity,
-    calm: Identity,
-}
-
-impl Two {
-    fn new(flood_may: &str, calm_may: &str) -> Self {
-        let (flood, calm) = (Identity::new("flood", "f"), Identity::new("calm", "c"));
-        let config = Config::new(&format!(
-            "[tenants.flood]\n{flood_may}\n[tenants.calm]\n{calm_may}\n{}{}",
-            flood.entry, calm.entry
-        ));
-        Self {
-            config,
-            flood,
-            calm,
-        }
-    }
-
-    fn clients(&self, server: &Server) -> [Client; 2] {
-        [&self.flood, &self.calm].map(|who| {
-            server
-                .client()
-                .declaring(Declares::TasksAndForms)
-                .bearing(&who.token)
-        })
-    }
-}
 
 /// A task that waits for its client, and so holds no instance.
 async fn open(client: &Client) -> Task {

@@ -10,12 +10,12 @@ mod schema;
 mod tests;
 mod writer;
 
+use super::counts::Counts;
 use super::{Applied, Store, StoreError, StoreOptions, Swept, Unfinished, lock_file};
 use crate::task::{Claim, Event, Failure, Millis, NewTask, Outcome, Task, TaskId, Writes};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _};
-use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -83,14 +83,10 @@ impl SqliteStore {
                 schema::VERSION
             )));
         }
-        let count: i64 = connection
-            .query_row("SELECT count(*) FROM tasks", [], |row| row.get(0))
-            .map_err(failed)?;
+        let counts = counts(&connection).map_err(failed)?;
 
         let (sender, receiver) = mpsc::channel();
-        let count = usize::try_from(count).unwrap_or(0);
-        let open = open_by_tenant(&connection).map_err(failed)?;
-        let mut writer = Writer::new(connection, options, count, open);
+        let mut writer = Writer::new(connection, options, counts);
         let thread = thread::Builder::new()
             .name("task-store".to_owned())
             .spawn(move || writer.run(&receiver))
@@ -245,13 +241,17 @@ impl Store for SqliteStore {
     }
 }
 
-/// Unfinished tasks of each tenant.
-fn open_by_tenant(connection: &Connection) -> rusqlite::Result<HashMap<String, usize>> {
-    connection
-        .prepare("SELECT tenant, count(*) FROM tasks WHERE is_final = 0 GROUP BY tenant")?
-        .query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?
-        .map(|row| row.map(|(tenant, count)| (tenant, usize::try_from(count).unwrap_or(0))))
-        .collect()
+/// The tasks that there are.
+fn counts(connection: &Connection) -> rusqlite::Result<Counts> {
+    let mut counts = Counts::default();
+    let mut select = connection
+        .prepare("SELECT tenant, sum(is_final = 0), count(*) FROM tasks GROUP BY tenant")?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let number = |number: i64| usize::try_from(number).unwrap_or(0);
+        counts.found(row.get(0)?, number(row.get(1)?), number(row.get(2)?));
+    }
+    Ok(counts)
 }
 
 fn unavailable(error: rusqlite::Error) -> StoreError {

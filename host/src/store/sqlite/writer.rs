@@ -3,14 +3,14 @@
 //! Invariant: it takes whatever operations wait into one transaction, and answers them when that is
 //! on disk; what a failed transaction held is refused as a whole.
 
-use super::super::{Applied, StoreError, StoreOptions, Swept};
+use super::super::counts::{Counts, Step};
+use super::super::{Applied, Full, MAKE_ROOM, StoreError, StoreOptions, Swept};
 use super::rows;
 use crate::journal::kill_this_process;
 use crate::limits::{COMMIT_BATCH, SWEEP_BATCH};
 use crate::protocol::raw;
 use crate::task::{Change, Event, Failure, Millis, NewTask, Outcome, Task, TaskId, Writes, apply};
 use rusqlite::{Connection, OptionalExtension as _, params};
-use std::collections::HashMap;
 use std::sync::mpsc;
 use tokio::sync::oneshot;
 
@@ -28,47 +28,34 @@ pub(super) enum Operation {
 pub(super) struct Writer {
     connection: Connection,
     options: StoreOptions,
-    /// Rows in `tasks`.
-    count: usize,
-    /// Unfinished ones, by tenant.
-    open: HashMap<String, usize>,
-    /// What the present transaction did to `open`: true for a task that ended.
-    undo: Vec<(String, bool)>,
+    /// Of the rows in `tasks`.
+    counts: Counts,
+    /// What the present transaction did to them.
+    undo: Vec<(String, Step)>,
 }
 
 /// An answer that waits for its transaction to be on disk.
 type Pending = Box<dyn FnOnce(Result<(), &str>) + Send>;
 
 impl Writer {
-    pub(super) fn new(
-        connection: Connection,
-        options: StoreOptions,
-        count: usize,
-        open: HashMap<String, usize>,
-    ) -> Self {
+    pub(super) fn new(connection: Connection, options: StoreOptions, counts: Counts) -> Self {
         Self {
             connection,
             options,
-            count,
-            open,
+            counts,
             undo: Vec::new(),
         }
     }
 
     pub(super) fn run(&mut self, operations: &mpsc::Receiver<Operation>) {
         while let Ok(first) = operations.recv() {
-            let count = self.count;
             let mut pending = Vec::new();
             self.undo.clear();
             let committed = self.transaction(first, operations, &mut pending);
             self.may_die();
             if let Err(error) = &committed {
-                self.count = count;
-                for (tenant, ended) in std::mem::take(&mut self.undo) {
-                    match ended {
-                        true => *self.open.entry(tenant).or_default() += 1,
-                        false => close(&mut self.open, &tenant),
-                    }
+                for (tenant, step) in std::mem::take(&mut self.undo).into_iter().rev() {
+                    self.counts.undo(&tenant, step);
                 }
                 tracing::error!(%error, "the task store could not write");
                 // Nothing is left of the transaction; if there was none, there is nothing to undo.
@@ -178,28 +165,24 @@ impl Writer {
         result
     }
 
+    fn count(&mut self, tenant: String, step: Step) {
+        self.counts.take(&tenant, step);
+        self.undo.push((tenant, step));
+    }
+
     fn create(&mut self, id: TaskId, new: &NewTask) -> rusqlite::Result<Result<(), StoreError>> {
         let NewTask {
-            task,
-            job,
-            writes,
-            most,
+            task, job, writes, ..
         } = new;
-        let tenant = &task.owner.tenant;
-        if self.open.get(tenant).is_some_and(|open| open >= most) {
-            return Ok(Err(StoreError::LimitReached));
-        }
-        if self.count >= self.options.max_tasks {
-            let removed = self
-                .connection
-                .prepare_cached(
-                    "DELETE FROM tasks WHERE number IN (SELECT number FROM tasks
-                     WHERE due_at <= ?1 AND is_final = 1 ORDER BY due_at LIMIT 100)",
-                )?
-                .execute([task.created_at])?;
-            self.count -= removed.min(self.count);
-            if self.count >= self.options.max_tasks {
-                return Ok(Err(StoreError::LimitReached));
+        let most = self.options.max_tasks;
+        match self.counts.full(new, most) {
+            None => {}
+            Some(Full::Unfinished) => return Ok(Err(StoreError::LimitReached(Full::Unfinished))),
+            Some(Full::Stored | Full::Store) => {
+                self.make_room(task.created_at)?;
+                if let Some(full) = self.counts.full(new, most) {
+                    return Ok(Err(StoreError::LimitReached(full)));
+                }
             }
         }
         let due = task.due_at(self.options.retention);
@@ -222,10 +205,23 @@ impl Writer {
             .prepare_cached("INSERT INTO jobs (task, arguments, setup) VALUES (?1, ?2, ?3)")?
             .execute(params![number, job.arguments.get(), raw(&job.setup).get()])?;
         self.keep(number, writes)?;
-        self.count += 1;
-        *self.open.entry(tenant.clone()).or_default() += 1;
-        self.undo.push((tenant.clone(), false));
+        self.count(task.owner.tenant.clone(), Step::Created);
         Ok(Ok(()))
+    }
+
+    /// Removes some final tasks that are due.
+    fn make_room(&mut self, now: Millis) -> rusqlite::Result<()> {
+        let mut delete = self.connection.prepare_cached(
+            "DELETE FROM tasks WHERE number IN (SELECT number FROM tasks
+             WHERE due_at <= ?1 AND is_final = 1 ORDER BY due_at LIMIT ?2) RETURNING tenant",
+        )?;
+        let removed = delete.query_map(params![now, MAKE_ROOM as i64], |row| row.get(0))?;
+        let removed: Vec<String> = removed.collect::<rusqlite::Result<_>>()?;
+        drop(delete);
+        for tenant in removed {
+            self.count(tenant, Step::Removed);
+        }
+        Ok(())
     }
 
     fn keep(&self, task: i64, writes: &Writes) -> rusqlite::Result<()> {
@@ -270,7 +266,9 @@ impl Writer {
             .prepare_cached("SELECT number, head FROM tasks WHERE id = ?1")?;
         let key = [id.as_bytes().as_slice()];
         let found = select.query_row(key, |row| Ok((row.get(0)?, rows::head(row, 1)?)));
-        let Some((number, mut task)) = found.optional()? else {
+        let found = found.optional()?;
+        drop(select);
+        let Some((number, mut task)) = found else {
             return Ok((Applied::Missing, None));
         };
         let attempt = task.attempt;
@@ -305,9 +303,7 @@ impl Writer {
         const JOB: &str = "DELETE FROM jobs WHERE task = ?1";
         if is_final {
             self.forget(number, &[JOB, JOURNAL, RECORDS])?;
-            let tenant = task.owner.tenant.clone();
-            close(&mut self.open, &tenant);
-            self.undo.push((tenant, true));
+            self.count(task.owner.tenant.clone(), Step::Ended);
         } else {
             if task.attempt != attempt {
                 self.forget(number, &[JOURNAL])?;
@@ -328,16 +324,20 @@ impl Writer {
         };
         for (id, is_final) in due {
             if is_final {
-                let mut delete = self
+                let deleted = self
                     .connection
-                    .prepare_cached("DELETE FROM tasks WHERE id = ?1")?;
-                swept.removed += delete.execute([id.as_bytes().as_slice()])?;
+                    .prepare_cached("DELETE FROM tasks WHERE id = ?1 RETURNING tenant")?
+                    .query_row([id.as_bytes().as_slice()], |row| row.get(0))
+                    .optional()?;
+                if let Some(tenant) = deleted {
+                    self.count(tenant, Step::Removed);
+                    swept.removed += 1;
+                }
             } else if self.apply(id, expire.clone(), &Writes::default(), now)?.0 == Applied::Changed
             {
                 swept.expired.push(id);
             }
         }
-        self.count -= swept.removed.min(self.count);
         Ok(swept)
     }
 
@@ -352,15 +352,5 @@ impl Writer {
                 Ok((TaskId::from_bytes(row.get(0)?), row.get(1)?))
             })?
             .collect()
-    }
-}
-
-/// A tenant has one unfinished task less.
-fn close(open: &mut HashMap<String, usize>, tenant: &str) {
-    if let Some(count) = open.get_mut(tenant) {
-        *count -= 1;
-        if *count == 0 {
-            open.remove(tenant);
-        }
     }
 }

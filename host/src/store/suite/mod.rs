@@ -8,7 +8,7 @@ mod agreement;
 mod runs;
 mod tasks;
 
-use super::{Applied, MemoryStore, SqliteStore, Store, StoreError, StoreOptions};
+use super::{Applied, Full, MemoryStore, SqliteStore, Store, StoreError, StoreOptions};
 use crate::journal::{Seed, Segment};
 use crate::limits::SWEEP_BATCH;
 use crate::limits::{RunLimits, SandboxLimits, TaskLimits};
@@ -94,6 +94,7 @@ pub(in crate::store) fn new(task: Task, writes: Writes) -> NewTask {
         job: job(),
         writes,
         most: usize::MAX,
+        most_stored: usize::MAX,
     }
 }
 

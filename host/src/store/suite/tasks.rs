@@ -11,6 +11,7 @@ suite!(
     many_writers_lose_nothing,
     a_full_store_refuses_until_something_is_due,
     a_tenant_has_as_many_unfinished_tasks_as_it_may,
+    a_tenant_has_as_many_tasks_as_it_may,
     the_sweep_fails_and_removes_in_time,
     a_long_sweep_comes_in_batches,
 );
@@ -209,13 +210,16 @@ async fn a_full_store_refuses_until_something_is_due(fixture: fn(StoreOptions) -
     let refused = store
         .create(TaskId::random(), new(example_task(None), Writes::default()))
         .await;
-    assert!(matches!(refused, Err(StoreError::LimitReached)));
+    assert!(matches!(
+        refused,
+        Err(StoreError::LimitReached(Full::Store))
+    ));
     apply(store, first, complete(), 2_000).await.unwrap();
     let refused = store
         .create(TaskId::random(), new(example_task(None), Writes::default()))
         .await;
     assert!(
-        matches!(refused, Err(StoreError::LimitReached)),
+        matches!(refused, Err(StoreError::LimitReached(Full::Store))),
         "its ttl is not over"
     );
     let mut later = example_task(None);
@@ -228,7 +232,10 @@ async fn a_full_store_refuses_until_something_is_due(fixture: fn(StoreOptions) -
     let refused = store
         .create(TaskId::random(), new(later, Writes::default()))
         .await;
-    assert!(matches!(refused, Err(StoreError::LimitReached)));
+    assert!(matches!(
+        refused,
+        Err(StoreError::LimitReached(Full::Store))
+    ));
 }
 
 async fn a_tenant_has_as_many_unfinished_tasks_as_it_may(fixture: fn(StoreOptions) -> Fixture) {
@@ -246,7 +253,10 @@ async fn a_tenant_has_as_many_unfinished_tasks_as_it_may(fixture: fn(StoreOption
     store.create(first, of("a")).await.unwrap();
     store.create(TaskId::random(), of("a")).await.unwrap();
     let refused = store.create(TaskId::random(), of("a")).await;
-    assert!(matches!(refused, Err(StoreError::LimitReached)));
+    assert!(matches!(
+        refused,
+        Err(StoreError::LimitReached(Full::Unfinished))
+    ));
     store.create(TaskId::random(), of("b")).await.unwrap();
     for _ in 0..2 {
         // It ends once, whatever is said after.
@@ -255,7 +265,57 @@ async fn a_tenant_has_as_many_unfinished_tasks_as_it_may(fixture: fn(StoreOption
     }
     store.create(TaskId::random(), of("a")).await.unwrap();
     let refused = store.create(TaskId::random(), of("a")).await;
-    assert!(matches!(refused, Err(StoreError::LimitReached)));
+    assert!(matches!(
+        refused,
+        Err(StoreError::LimitReached(Full::Unfinished))
+    ));
+}
+
+// Finished ones count until they are removed: by the sweep, or to make room when they are due.
+async fn a_tenant_has_as_many_tasks_as_it_may(fixture: fn(StoreOptions) -> Fixture) {
+    let fixture = fixture(OPTIONS);
+    let store = &fixture.store;
+    let of = |tenant: &str, created_at| {
+        let mut task = example_task(Some(5_000));
+        task.owner.tenant = tenant.to_owned();
+        task.created_at = created_at;
+        NewTask {
+            most_stored: 2,
+            ..new(task, Writes::default())
+        }
+    };
+    let refused = async || {
+        let refused = store.create(TaskId::random(), of("a", 1_000)).await;
+        matches!(refused, Err(StoreError::LimitReached(Full::Stored)))
+    };
+    let first = TaskId::random();
+    store.create(first, of("a", 1_000)).await.unwrap();
+    let second = TaskId::random();
+    store.create(second, of("a", 1_000)).await.unwrap();
+    assert!(refused().await);
+    apply(store, first, complete(), 2_000).await.unwrap();
+    assert!(refused().await, "it is finished, but there");
+    store
+        .create(TaskId::random(), of("b", 1_000))
+        .await
+        .unwrap();
+    // Its ttl is over: it makes room.
+    let third = TaskId::random();
+    store.create(third, of("a", 7_000)).await.unwrap();
+    assert!(store.get(first).await.unwrap().is_none());
+    assert!(refused().await);
+    apply(store, second, complete(), 7_000).await.unwrap();
+    let expire = Event::Expire {
+        ttl: failure("ttl"),
+        wall: failure("wall"),
+    };
+    store.sweep(expire, 8_000).await.unwrap();
+    assert!(store.get(second).await.unwrap().is_none());
+    store
+        .create(TaskId::random(), of("a", 7_000))
+        .await
+        .unwrap();
+    assert!(refused().await);
 }
 
 async fn the_sweep_fails_and_removes_in_time(fixture: fn(StoreOptions) -> Fixture) {

@@ -1,0 +1,146 @@
+//! What a configuration names outside itself: addresses, stores, files.
+//!
+//! Invariant: nothing is made, opened for good, or asked over a network. An error says what is wrong
+//! and what to do; whoever asks knows where it stands.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// An address to listen on: a number or a name, and a port.
+pub(super) fn listen(address: &str) -> Result<(), String> {
+    let is_name = |name: &str| {
+        let part = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+        !name.is_empty() && name.bytes().all(part)
+    };
+    let named = address
+        .rsplit_once(':')
+        .is_some_and(|(name, port)| is_name(name) && port.parse::<u16>().is_ok());
+    if named || address.parse::<SocketAddr>().is_ok() {
+        return Ok(());
+    }
+    Err(format!(
+        "{address:?} is no address to listen on; use an IP address and a port, for example \
+         127.0.0.1:8080"
+    ))
+}
+
+/// The name of a store.
+pub(super) fn store(name: &str) -> Result<(), String> {
+    if crate::store::is_known(name) {
+        return Ok(());
+    }
+    Err(format!(
+        "{name:?} is no store; use sqlite, sqlite:PATH or memory:"
+    ))
+}
+
+/// The file of the key that seals `requestState`, which may still be to be made, and the data folder,
+/// too.
+pub(super) fn state_key(file: &Path, data: &Path) -> Result<(), String> {
+    let folder = match file.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => return Err(format!("{} is no file", file.display())),
+    };
+    if file.exists() {
+        let opened = fs::File::open(file).map(drop);
+        return opened.map_err(|error| {
+            let file = file.display();
+            format!("cannot read the key {file}: {error}; let the server's user read it")
+        });
+    }
+    if folder == data || folder.is_dir() {
+        return Ok(());
+    }
+    Err(format!(
+        "cannot make the key {}: there is no folder {}; make it, or name another file",
+        file.display(),
+        folder.display()
+    ))
+}
+
+/// A component, or a folder of them.
+pub(super) fn tools(path: &Path) -> Result<(), String> {
+    let what = "give a .wasm file or a folder of them";
+    let unreadable = |error| format!("cannot read {}: {error}; {what}", path.display());
+    if !fs::metadata(path).map_err(unreadable)?.is_dir() {
+        return fs::File::open(path).map(drop).map_err(unreadable);
+    }
+    let is_wasm = |file: PathBuf| file.extension().is_some_and(|end| end == "wasm");
+    for entry in fs::read_dir(path).map_err(unreadable)? {
+        if is_wasm(entry.map_err(unreadable)?.path()) {
+            return Ok(());
+        }
+    }
+    let path = path.display();
+    Err(format!(
+        "there is no .wasm file in the folder {path}; {what}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_a_port() {
+        for good in ["127.0.0.1:0", "[::1]:8080", "localhost:80", "a-b.example:1"] {
+            assert!(listen(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "8080",
+            ":8080",
+            "127.0.0.1",
+            "a b:80",
+            "a:99999",
+            "::1:x",
+            "http://a:80",
+        ] {
+            assert!(listen(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn stores_have_known_forms() {
+        for good in ["sqlite", "sqlite:a/b", "memory:"] {
+            assert!(store(good).is_ok(), "{good}");
+        }
+        for bad in ["", "sqlite:", "memory", "memory:x", "postgres://a"] {
+            assert!(store(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_there_or_can_be_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        assert!(state_key(&at("key"), Path::new("data")).is_ok());
+        assert!(state_key(Path::new("key"), Path::new("data")).is_ok());
+        assert!(
+            state_key(&at("new/key"), &at("new")).is_ok(),
+            "made at the start"
+        );
+        let missing = state_key(&at("missing/key"), &at("new")).unwrap_err();
+        assert!(missing.contains("missing"), "{missing}");
+        fs::write(at("key"), "x").unwrap();
+        assert!(state_key(&at("key"), &at("new")).is_ok());
+        assert!(state_key(&at("key/below"), &at("new")).is_err());
+    }
+
+    #[test]
+    fn a_folder_needs_components() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = tools(&folder.path().join("no.wasm")).unwrap_err();
+        assert!(missing.contains("no.wasm"), "{missing}");
+        fs::write(folder.path().join("readme.txt"), "x").unwrap();
+        assert!(tools(folder.path()).is_err());
+        fs::write(folder.path().join("a.wasm"), "x").unwrap();
+        assert!(tools(folder.path()).is_ok());
+        assert!(
+            tools(&folder.path().join("readme.txt")).is_ok(),
+            "a file may have any name"
+        );
+    }
+}

@@ -1,0 +1,309 @@
+//! Tenants: what each may see and use.
+//!
+//! Invariant: a caller has exactly one tenant. If the operator named tenants, a caller of another one
+//! is nobody here.
+
+mod places;
+mod rate;
+
+pub use places::{Place, Places};
+pub use rate::Rate;
+
+use crate::limits::RunLimits;
+use crate::runtime::{Accounts, CpuBudget, MemoryAccount, Share};
+use crate::task::Principal;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How much a tenant may; `None` is no limit of its own.
+#[derive(Clone, Debug)]
+pub struct TenantLimits {
+    /// Instances at once, and places in the queue for them. More: `-32603`.
+    pub share: Share,
+    /// Unfinished tasks at once. More: the guest gets `limit-reached`.
+    pub max_tasks: usize,
+    /// Tasks at once, finished ones included. More: the guest gets `limit-reached`.
+    pub max_stored_tasks: usize,
+    /// Linear memory of its instances together, bytes. More: growing fails.
+    pub memory_bytes: Option<usize>,
+    /// CPU time of its runs together in a minute, milliseconds. More: runs are slowed down, new calls
+    /// get `-32603`.
+    pub cpu_ms_per_minute: Option<u64>,
+    /// Largest result as JSON, bytes. Larger: `-32603`.
+    pub result_bytes: Option<usize>,
+    /// Progress notifications and status messages of its calls together in a second. More: dropped;
+    /// the last status message comes later.
+    pub progress_per_second: Option<u32>,
+    /// Open `subscriptions/listen` streams. More: `-32603`.
+    pub max_listens: Option<usize>,
+    /// Outbound connections of its instances at once. More: they are refused.
+    pub max_connections: Option<usize>,
+}
+
+impl TenantLimits {
+    /// No limits but these.
+    #[must_use]
+    pub fn new(share: Share, max_tasks: usize) -> Self {
+        Self {
+            share,
+            max_tasks,
+            max_stored_tasks: max_tasks,
+            memory_bytes: None,
+            cpu_ms_per_minute: None,
+            result_bytes: None,
+            progress_per_second: None,
+            max_listens: None,
+            max_connections: None,
+        }
+    }
+}
+
+/// What the callers of one tenant may, and what they use of it now.
+#[derive(Debug)]
+pub struct Tenant {
+    /// Its name; empty for callers that are not told apart.
+    pub name: Arc<str>,
+    /// Names of the tools it sees; a `*` at the end stands for any rest. None: all.
+    pub tools: Option<Vec<String>>,
+    /// How much.
+    pub limits: TenantLimits,
+    accounts: Accounts,
+    progress: Option<Rate>,
+    listens: Places,
+    connections: Places,
+}
+
+impl Tenant {
+    /// A tenant that uses nothing yet.
+    #[must_use]
+    pub fn new(name: &str, tools: Option<Vec<String>>, limits: TenantLimits) -> Self {
+        let accounts = Accounts {
+            memory: limits
+                .memory_bytes
+                .map(|bytes| Arc::new(MemoryAccount::new(key(name, "memory-bytes"), bytes))),
+            cpu: limits
+                .cpu_ms_per_minute
+                .map(|millis| Arc::new(CpuBudget::new(key(name, "cpu-ms-per-minute"), millis))),
+        };
+        Self {
+            name: name.into(),
+            tools,
+            accounts,
+            progress: limits.progress_per_second.map(Rate::new),
+            listens: Places::new(limits.max_listens),
+            connections: Places::new(limits.max_connections),
+            limits,
+        }
+    }
+
+    /// The key of one of its limits in the configuration, for refusals.
+    #[must_use]
+    pub fn key(&self, limit: &str) -> String {
+        key(&self.name, limit)
+    }
+
+    /// What its instances use together.
+    #[must_use]
+    pub fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    /// A call's limits, where the tenant's own are not lower.
+    #[must_use]
+    pub fn bounded(&self, limits: RunLimits) -> RunLimits {
+        let most = self.limits.result_bytes.unwrap_or(usize::MAX);
+        RunLimits {
+            result_bytes: limits.result_bytes.min(most),
+            ..limits
+        }
+    }
+
+    /// A progress notification or a status message is to be sent.
+    ///
+    /// # Errors
+    /// When it may be tried again.
+    pub(crate) fn progress(&self, now: Instant) -> Result<(), Instant> {
+        let Some(rate) = &self.progress else {
+            return Ok(());
+        };
+        rate.pass(now).map_err(|refused| {
+            if refused.first {
+                let key = self.key("progress-per-second");
+                tracing::info!("progress is held up or dropped (limit {key})");
+            }
+            refused.next
+        })
+    }
+
+    /// A place for a `subscriptions/listen` stream.
+    #[must_use]
+    pub fn listen(&self) -> Option<Place> {
+        self.listens.take()
+    }
+
+    /// A place for an outbound connection.
+    #[must_use]
+    pub fn connection(&self) -> Option<Place> {
+        self.connections.take()
+    }
+
+    /// Does it see a tool?
+    #[must_use]
+    pub fn sees(&self, tool: &str) -> bool {
+        let fits = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(start) => tool.starts_with(start),
+            None => tool == pattern,
+        };
+        self.tools
+            .as_ref()
+            .is_none_or(|patterns| patterns.iter().any(fits))
+    }
+}
+
+/// Who makes a request.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Whose the tasks are that it creates.
+    pub principal: Principal,
+    /// What it may.
+    pub tenant: Arc<Tenant>,
+}
+
+/// All tenants of a server.
+#[derive(Clone, Debug)]
+pub struct Tenants {
+    named: BTreeMap<String, Arc<Tenant>>,
+    /// Callers that are not told apart.
+    other: Arc<Tenant>,
+}
+
+impl Tenants {
+    /// These; or, if there are none, whoever comes, with `other`'s limits.
+    #[must_use]
+    pub fn new(named: Vec<Tenant>, other: TenantLimits) -> Self {
+        let named = named
+            .into_iter()
+            .map(|tenant| (tenant.name.to_string(), Arc::new(tenant)));
+        Self {
+            named: named.collect(),
+            other: Arc::new(Tenant::new("", None, other)),
+        }
+    }
+
+    /// The tenant of that name; `None` if the operator named others only.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Arc<Tenant>> {
+        if self.named.is_empty() {
+            return Some(self.unnamed(name));
+        }
+        self.named.get(name).cloned()
+    }
+
+    /// The tenant of a task, which may have been named when the task was created.
+    #[must_use]
+    pub fn of_task(&self, name: &str) -> Arc<Tenant> {
+        let named = self.named.get(name).cloned();
+        named.unwrap_or_else(|| self.unnamed(name))
+    }
+
+    fn unnamed(&self, name: &str) -> Arc<Tenant> {
+        if name.is_empty() {
+            return Arc::clone(&self.other);
+        }
+        Arc::new(Tenant::new(name, None, self.other.limits.clone()))
+    }
+
+    /// The caller that a principal is; `None` if its tenant is not named.
+    #[must_use]
+    pub fn caller(&self, principal: Principal) -> Option<Caller> {
+        let tenant = self.get(&principal.tenant)?;
+        Some(Caller { principal, tenant })
+    }
+
+    /// True if the operator named some.
+    #[must_use]
+    pub fn are_named(&self) -> bool {
+        !self.named.is_empty()
+    }
+
+    /// True if tenants may see different tools.
+    #[must_use]
+    pub fn differ(&self) -> bool {
+        self.named.values().any(|tenant| tenant.tools.is_some())
+    }
+}
+
+fn key(tenant: &str, limit: &str) -> String {
+    format!("tenants.{tenant}.{limit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits() -> TenantLimits {
+        let share = Share {
+            running: 1,
+            waiting: 1,
+        };
+        TenantLimits::new(share, 1)
+    }
+
+    fn tenant(name: &str, tools: Option<&[&str]>) -> Tenant {
+        let tools = tools.map(|tools| tools.iter().map(|&tool| tool.to_owned()).collect());
+        Tenant::new(name, tools, limits())
+    }
+
+    #[test]
+    fn connections_are_counted_for_each_tenant() {
+        let limits = TenantLimits {
+            max_connections: Some(1),
+            ..limits()
+        };
+        let (a, b) = (
+            Tenant::new("a", None, limits.clone()),
+            Tenant::new("b", None, limits),
+        );
+        let held = a.connection();
+        assert!(held.is_some() && a.connection().is_none());
+        assert!(b.connection().is_some(), "another tenant's are its own");
+        drop(held);
+        assert!(a.connection().is_some());
+        assert!(tenant("c", None).connection().is_some(), "no limit");
+    }
+
+    #[test]
+    fn the_lower_limit_of_results_counts() {
+        let of = |most| {
+            let limits = TenantLimits {
+                result_bytes: most,
+                ..limits()
+            };
+            let run = RunLimits::new(&Default::default(), &Default::default());
+            let bounded = Tenant::new("a", None, limits).bounded(run);
+            (bounded.result_bytes, run.result_bytes)
+        };
+        assert_eq!(of(Some(5)).0, 5);
+        let (bounded, unbounded) = of(Some(usize::MAX));
+        assert_eq!(bounded, unbounded);
+        assert_eq!(of(None).0, unbounded);
+    }
+
+    #[test]
+    fn a_tenant_sees_what_its_patterns_name() {
+        let some = tenant("a", Some(&["acme.*", "echo"]));
+        assert!(some.sees("acme.x") && some.sees("acme.") && some.sees("echo"));
+        assert!(!some.sees("echo2") && !some.sees("acme"));
+        assert!(tenant("a", None).sees("anything"));
+        assert!(!tenant("a", Some(&[])).sees("anything"));
+    }
+
+    #[test]
+    fn strangers_are_nobody_where_tenants_are_named() {
+        let named = Tenants::new(vec![tenant("a", None)], limits());
+        assert!(named.get("a").is_some() && named.get("b").is_none() && named.get("").is_none());
+        let open = Tenants::new(Vec::new(), limits());
+        assert_eq!(&*open.get("b").unwrap().name, "b");
+    }
+}
