@@ -264,8 +264,8 @@ impl Default for SandboxLimits {
             task_wall_ms: 7 * 24 * 3_600_000,
             result_bytes: 8 << 20,
             instances: 1_000,
-            compile_cpu_ms: 120_000,
-            compile_wall_ms: 120_000,
+            compile_cpu_ms: 60_000,
+            compile_wall_ms: 180_000,
             compile_memory_bytes: 4 << 30,
         }
     }

@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 use cofferdam::auth::Token;
 use cofferdam::config::{Arguments, Config};
 use cofferdam::rehearse::{TestOptions, test};
+use cofferdam::runtime::{Compiler, CompilerArguments, compile_standard_input};
 use cofferdam::serve::{Death, serve};
 use cofferdam::settings::Settings;
 use std::io::IsTerminal as _;
@@ -21,7 +22,17 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[command(version)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    entry: Entry,
+}
+
+#[derive(Subcommand)]
+enum Entry {
+    /// Compile a component from standard input to standard output, within limits. `serve` has it
+    /// done so.
+    #[command(hide = true)]
+    Compile(CompilerArguments),
+    #[command(flatten)]
+    Command(Command),
 }
 
 #[derive(Subcommand)]
@@ -85,7 +96,7 @@ impl Command {
                 arguments,
                 rehearse,
             } => {
-                serve(Config::read(arguments)?, rehearse).await?;
+                serve(Config::read(arguments)?, Compiler::Process, rehearse).await?;
                 Ok(true)
             }
             Self::Check { arguments } => {
@@ -121,15 +132,27 @@ impl Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let command = match Cli::parse().entry {
+        Entry::Command(command) => command,
+        // Limits itself before anything else: no runtime, no log.
+        Entry::Compile(arguments) => {
+            return match compile_standard_input(arguments) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(reason) => {
+                    eprintln!("{reason}");
+                    ExitCode::FAILURE
+                }
+            };
+        }
+    };
     tracing_subscriber::fmt()
         .with_env_filter(
-            EnvFilter::try_from_default_env().unwrap_or_else(|_| cli.command.level().into()),
+            EnvFilter::try_from_default_env().unwrap_or_else(|_| command.level().into()),
         )
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .init();
-    match run(cli.command) {
+    match run(command) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -7,7 +7,7 @@ use crate::call::Sealer;
 use crate::catalog::{Archive, Catalog};
 use crate::config::Config;
 use crate::journal::{Origin, Rehearsal};
-use crate::runtime::Runtime;
+use crate::runtime::{Compiler, Runtime};
 use crate::server::{Parts, Server};
 use crate::store::{self, StoreOptions, lock_file};
 use crate::task::Janitor;
@@ -73,11 +73,11 @@ impl fmt::Display for Death {
     }
 }
 
-/// Serves until SIGTERM or SIGINT.
+/// Serves until SIGTERM or SIGINT, with components that are compiled where `compiler` says.
 ///
 /// # Errors
 /// Anything that keeps the server from starting.
-pub async fn serve(config: Config, rehearse: Option<Death>) -> Result<()> {
+pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) -> Result<()> {
     let Config {
         listen,
         data,
@@ -93,7 +93,7 @@ pub async fn serve(config: Config, rehearse: Option<Death>) -> Result<()> {
     let archive = Archive::open(&data.join("components"))?;
     let sealer = Sealer::from_file(&state_key)
         .with_context(|| format!("cannot use the key file {}", state_key.display()))?;
-    let runtime = Arc::new(Runtime::new(settings.sandbox.clone())?);
+    let runtime = Arc::new(Runtime::new(settings.sandbox.clone(), compiler)?);
     let catalog = Catalog::load(&sources, &runtime, &settings, &archive).await?;
     let (tools, components) = (catalog.len(), catalog.components());
     let store_options = StoreOptions {
