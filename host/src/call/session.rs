@@ -10,7 +10,7 @@ use super::request_state::{Question, Sealer};
 use crate::catalog::Tool;
 use crate::journal::{Fault, Journal, JournalOptions, Micros, Origin};
 use crate::limits::RunLimits;
-use crate::protocol::{Answer, ClientFeatures, Level, RpcError};
+use crate::protocol::{Answer, ClientFeatures, Level, RpcError, raw};
 use crate::runtime::wit::task::{CallStatus, FinalError};
 use crate::runtime::{Returned, RunError};
 use crate::task::{
@@ -106,6 +106,8 @@ pub(super) struct State {
     pub(super) fence: Fence,
     /// The guest was told that it runs as a task.
     pub(super) told: bool,
+    /// Questions of the task that this run knows of.
+    pub(super) asked: usize,
     /// How often the guest asked for its status.
     pub(super) asked_status: u64,
     /// If the server made the task: how often it had asked by then.
@@ -243,9 +245,10 @@ impl Session {
         let mut retry = false;
         let outcome = match result {
             Ok(Returned::Answer(answer)) => self.seal(answer),
-            Ok(Returned::Error(error)) => Err(error),
+            Ok(Returned::Error(error)) => Err(self.seal_error(error)),
             // The task goes on in another run; the client of an inline call was answered.
-            Err(RunError::Parked | RunError::Asked) => {
+            Err(RunError::Asked) => return,
+            Err(RunError::Parked) => {
                 self.tell_last().await;
                 return;
             }
@@ -262,15 +265,29 @@ impl Session {
 
     /// Gives an answer its final form.
     pub(super) fn seal(&self, answer: Answer) -> Result<Box<RawValue>, RpcError> {
+        let (limit, key) = self.result_limit();
+        self.options.tool.seal(answer, limit, &key)
+    }
+
+    /// Lets a tool's error pass, unless it is larger than a result may be.
+    pub(super) fn seal_error(&self, error: RpcError) -> RpcError {
+        let (limit, key) = self.result_limit();
+        match raw(&error).get().len() {
+            size if size > limit => RpcError::internal(format!(
+                "The tool's error has {size} bytes; the limit is {limit} ({key})"
+            )),
+            _ => error,
+        }
+    }
+
+    /// Most bytes of what the call comes to, and what names that limit.
+    fn result_limit(&self) -> (usize, String) {
         let limit = self.options.setup.limits.result_bytes;
         let tenant = &self.options.tenant;
         if tenant.limits.result_bytes.is_some_and(|most| most <= limit) {
-            let key = tenant.key("result-bytes");
-            self.options.tool.seal(answer, limit, &key)
+            (limit, tenant.key("result-bytes"))
         } else {
-            self.options
-                .tool
-                .seal(answer, limit, "sandbox.result-bytes")
+            (limit, "sandbox.result-bytes".to_owned())
         }
     }
 
@@ -305,7 +322,8 @@ impl Session {
                 }
             }
         };
-        self.tell_last().await;
+        // An end has no message but its own.
+        self.state.lock().kept_message = None;
         let event = match outcome {
             Ok(result) => Event::Complete { fence, result },
             Err(error) => Event::Fail {
@@ -343,6 +361,7 @@ impl State {
             phase,
             fence,
             told: false,
+            asked: 0,
             asked_status: 0,
             detached_after: None,
             reply: None,

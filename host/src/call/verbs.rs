@@ -1,6 +1,6 @@
 //! What the guest's verbs do to its call.
 
-use super::progress::{Told, message};
+use super::progress::{Progress, Told, message};
 use super::session::{Phase, Session};
 use crate::journal::{Digest, Entry, RecordRefused};
 use crate::limits::RECORDS_BYTES;
@@ -60,7 +60,8 @@ impl Session {
         self.tell_kept(id).await;
     }
 
-    /// A run is over: the status message that was held back is stored now, whatever came before.
+    /// The task goes on in another run, which tells nothing twice: the status message that was held
+    /// back is stored now, whatever came before.
     pub(super) async fn tell_last(&self) {
         if let Some(id) = self.task() {
             self.tell_kept(id).await;
@@ -200,15 +201,7 @@ impl Verbs for Session {
             let now = Instant::now();
             let told = self.state.lock().progress.inline(progress, now);
             if told == Told::Now && self.options.tenant.progress(now).is_ok() {
-                let mut params =
-                    serde_json::json!({ "progressToken": token, "progress": progress });
-                let total = total.filter(|total| total.is_finite());
-                if let Some(total) = total {
-                    params["total"] = total.into();
-                }
-                if let Some(text) = text {
-                    params["message"] = text.into();
-                }
+                let params = Progress::new(token, progress, total, text.as_deref());
                 self.options
                     .events
                     .offer(notification("notifications/progress", params));
@@ -278,7 +271,7 @@ impl Verbs for Session {
     }
 
     async fn fail(&self, error: RpcError) -> Result<Result<(), FinalError>, Halt> {
-        self.finish_early(Err(error)).await
+        self.finish_early(Err(self.seal_error(error))).await
     }
 
     async fn wait(&self, waiting: Waiting) -> Result<Result<(), FinalError>, Halt> {
@@ -379,8 +372,8 @@ impl Verbs for Session {
         }
     }
 
-    async fn recall(&self, key: String) -> Option<Vec<u8>> {
-        self.journal.lock().recall(&key)
+    async fn recall(&self, key: String) -> Result<Option<Vec<u8>>, Halt> {
+        Ok(self.journal.lock().recall(&key)?)
     }
 
     fn log(&self, level: Level, text: &str, fields: Option<&str>) {
