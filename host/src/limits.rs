@@ -25,7 +25,7 @@ pub const RECORDS_BYTES: usize = 16 << 20;
 /// an update that exceeds it is refused with `-32602`.
 pub const INPUT_BYTES: usize = 8 << 20;
 /// Longest status message, bytes. A longer one in the start options is refused; a longer one in
-/// `progress` is cut.
+/// `progress` is cut, inline as well.
 pub const STATUS_MESSAGE_BYTES: usize = 1_024;
 /// Longest log line of a guest, bytes. Longer: cut.
 pub const LOG_LINE_BYTES: usize = 16 << 10;
@@ -36,8 +36,13 @@ pub const PROGRESS_PER_SECOND: u32 = 50;
 /// Shortest time between two stored status messages of a task. What comes sooner is held back,
 /// and the last one is stored when the time is over.
 pub const STATUS_MESSAGE_INTERVAL: Duration = Duration::from_millis(100);
-/// Notifications waiting for a slow client of an inline call. More: dropped.
+/// Longest id of a request and longest progress token, bytes as JSON. Longer: `-32600`, `-32602`.
+pub const ID_BYTES: usize = 1_024;
+/// Notifications waiting for a slow client of a stream. More: those of a call are dropped, those of
+/// `subscriptions/listen` wait, merged for each task.
 pub const STREAM_BACKLOG: usize = 256;
+/// Bytes of those notifications. More: the same; but a larger one may wait alone.
+pub const STREAM_BACKLOG_BYTES: usize = 256 << 10;
 /// Tools one component may offer. More: the component is refused.
 pub const TOOLS_PER_COMPONENT: usize = 1_000;
 /// Largest component file, bytes. Larger: the file is refused.
@@ -58,6 +63,9 @@ pub const COMPONENT_EXPORTS: u32 = 100_000;
 pub const ARTEFACT_BYTES: u64 = 512 << 20;
 /// Largest JSON schema of a tool or a form, bytes. Larger: refused where it appears.
 pub const SCHEMA_BYTES: usize = 256 << 10;
+/// Largest JSON text of a guest that the server looks into, bytes: `_meta`, the data of an error,
+/// parts of a sampling request. Larger: refused where it appears.
+pub const GUEST_VALUE_BYTES: usize = 1 << 20;
 /// Deepest nesting of a JSON schema. Deeper: refused where it appears.
 pub const SCHEMA_DEPTH: usize = 64;
 /// Deepest nesting of JSON that a guest hands over. Deeper: refused where it appears.

@@ -8,11 +8,13 @@
 use super::request_state::{Call, Question, SealedCall, StateError};
 use super::session::{Phase, Reply, Session};
 use crate::journal::{AskRefused, Digest, Entry};
+use crate::limits::INPUTS_PER_CALL;
 use crate::protocol::{ClientFeatures, RpcError, request_features};
 use crate::runtime::wit::task::{CallStatus, InputError};
 use crate::runtime::{Halt, features_to_wit};
 use crate::task::{
     Answered, Event, Inputs, Refusal, ReportError, TaskId, Tasks, Writes, check_requests, now,
+    too_many_inputs,
 };
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -51,8 +53,16 @@ impl Session {
         match (met, self.as_task()) {
             (Some(Met::Answered(answers)), _) => Ok(Ok(answers)),
             (Some(Met::Refused(reason)), _) => Ok(Err(refusal(reason))),
-            (Some(Met::Asked), Some((tasks, id))) => self.answers(tasks, id, &keys).await,
+            (Some(Met::Asked), Some((tasks, id))) => {
+                self.state.lock().asked += keys.len();
+                self.answers(tasks, id, &keys).await
+            }
             (None, Some((tasks, id))) => {
+                // The store would say so, too, but has others to serve.
+                if self.state.lock().asked + keys.len() > INPUTS_PER_CALL {
+                    let reason = AskRefused::Limit(too_many_inputs());
+                    return self.refuse(request, reason).map(Err);
+                }
                 match self.ask_in_task(id, request, requests, &keys).await? {
                     Ok(()) => self.answers(tasks, id, &keys).await,
                     Err(error) => Ok(Err(error)),
@@ -71,9 +81,9 @@ impl Session {
         requests: Keyed,
         keys: &[String],
     ) -> Result<Result<(), InputError>, Halt> {
-        let keys = keys.to_vec();
         let segment = {
             let mut journal = self.journal.lock();
+            let keys = keys.to_vec();
             journal.push(Entry::Ask { request, keys })?;
             journal.unstored()
         };
@@ -86,6 +96,7 @@ impl Session {
         let reason = match asked.await {
             Ok(()) => {
                 self.journal.lock().stored();
+                self.state.lock().asked += keys.len();
                 return Ok(Ok(()));
             }
             Err(ReportError::Store(error)) => AskRefused::StoreFailed(error.to_string()),

@@ -1,9 +1,9 @@
 //! What a request streams before its reply.
 //!
-//! Invariants: nothing is allocated until something is streamed; the queue is bounded, and whoever
-//! fills it either waits or drops.
+//! Invariants: nothing is allocated until something is streamed; the queue is bounded, in messages and
+//! in bytes, and whoever fills it either waits or drops.
 
-use crate::limits::STREAM_BACKLOG;
+use crate::limits::{STREAM_BACKLOG, STREAM_BACKLOG_BYTES};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -13,9 +13,35 @@ use tokio::sync::Notify;
 pub struct Events {
     /// The client accepts a stream.
     open: bool,
-    queue: Mutex<VecDeque<Bytes>>,
+    queue: Mutex<Queue>,
     filled: Notify,
     drained: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    messages: VecDeque<Bytes>,
+    bytes: usize,
+}
+
+impl Queue {
+    /// Takes a message if there is room: a large one if nothing else waits.
+    fn push(&mut self, message: &Bytes) -> bool {
+        let room = self.messages.len() < STREAM_BACKLOG
+            && self.bytes.saturating_add(message.len()) <= STREAM_BACKLOG_BYTES;
+        let room = room || self.messages.is_empty();
+        if room {
+            self.bytes += message.len();
+            self.messages.push_back(message.clone());
+        }
+        room
+    }
+
+    fn pop(&mut self) -> Option<Bytes> {
+        let message = self.messages.pop_front()?;
+        self.bytes -= message.len();
+        Some(message)
+    }
 }
 
 /// The client does not accept a stream.
@@ -46,10 +72,8 @@ impl Events {
         if !self.open {
             return;
         }
-        let mut queue = self.queue.lock();
-        if queue.len() < STREAM_BACKLOG {
-            queue.push_back(message);
-            drop(queue);
+        let queued = self.queue.lock().push(&message);
+        if queued {
             self.filled.notify_one();
         }
     }
@@ -62,14 +86,7 @@ impl Events {
         if !self.open {
             return Err(EventsClosed);
         }
-        loop {
-            {
-                let mut queue = self.queue.lock();
-                if queue.len() < STREAM_BACKLOG {
-                    queue.push_back(message);
-                    break;
-                }
-            }
+        while !self.queue.lock().push(&message) {
             self.drained.notified().await;
         }
         self.filled.notify_one();
@@ -78,7 +95,7 @@ impl Events {
 
     /// Takes the oldest notification, if there is one.
     pub fn take(&self) -> Option<Bytes> {
-        let message = self.queue.lock().pop_front();
+        let message = self.queue.lock().pop();
         if message.is_some() {
             self.drained.notify_one();
         }
@@ -88,7 +105,7 @@ impl Events {
     /// True if nothing waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.queue.lock().is_empty()
+        self.queue.lock().messages.is_empty()
     }
 
     /// Resolves when there may be a notification.
@@ -107,7 +124,7 @@ mod tests {
         for _ in 0..=STREAM_BACKLOG {
             events.offer(Bytes::from_static(b"x"));
         }
-        assert_eq!(events.queue.lock().len(), STREAM_BACKLOG);
+        assert_eq!(events.queue.lock().messages.len(), STREAM_BACKLOG);
         let send = events.send(Bytes::from_static(b"last"));
         tokio::pin!(send);
         tokio::select! {
@@ -117,10 +134,28 @@ mod tests {
         }
         assert!(events.take().is_some());
         send.await.unwrap();
-        while events.queue.lock().len() > 1 {
+        while events.queue.lock().messages.len() > 1 {
             events.take();
         }
         assert_eq!(events.take().unwrap(), "last");
         assert!(Events::new(false).send(Bytes::new()).await.is_err());
+    }
+
+    #[test]
+    fn a_queue_is_full_of_bytes_too() {
+        let events = Events::new(true);
+        let large = Bytes::from(vec![b'x'; STREAM_BACKLOG_BYTES / 4 + 1]);
+        let held = || std::iter::from_fn(|| events.take()).count();
+        for _ in 0..10 {
+            events.offer(large.clone());
+        }
+        assert_eq!(held(), 3);
+        // A result may be larger than all that: it waits alone.
+        let larger = Bytes::from(vec![b'x'; 2 * STREAM_BACKLOG_BYTES]);
+        events.offer(larger);
+        events.offer(large.clone());
+        assert_eq!(held(), 1);
+        events.offer(large);
+        assert_eq!(held(), 1, "what was taken makes room");
     }
 }

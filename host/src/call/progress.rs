@@ -3,6 +3,8 @@
 //! Invariant: what is told grows; a flood costs the server nothing but a comparison.
 
 use crate::limits::{PROGRESS_PER_SECOND, STATUS_MESSAGE_BYTES, STATUS_MESSAGE_INTERVAL};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use std::time::{Duration, Instant};
 
 /// What to do with a report.
@@ -98,13 +100,46 @@ impl ProgressGate {
     }
 }
 
+/// The parameters of `notifications/progress`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Progress<'a> {
+    progress_token: &'a RawValue,
+    progress: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+}
+
+impl<'a> Progress<'a> {
+    /// An inline call's report, for the client that gave the token.
+    pub(super) fn new(
+        progress_token: &'a RawValue,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&'a str>,
+    ) -> Self {
+        Self {
+            progress_token,
+            progress,
+            total: total.filter(|total| total.is_finite()),
+            message: message.map(cut),
+        }
+    }
+}
+
 /// The status message of a report.
 pub(super) fn message(progress: f64, total: Option<f64>, message: Option<String>) -> String {
     let text = message.unwrap_or_else(|| match total {
         Some(total) => format!("{progress}/{total}"),
         None => progress.to_string(),
     });
-    text[..text.floor_char_boundary(STATUS_MESSAGE_BYTES)].to_owned()
+    cut(&text).to_owned()
+}
+
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(STATUS_MESSAGE_BYTES)]
 }
 
 #[cfg(test)]
@@ -173,5 +208,19 @@ mod tests {
             message(3.0, None, Some("é".repeat(5_000))).len(),
             STATUS_MESSAGE_BYTES
         );
+    }
+
+    #[test]
+    fn a_token_is_sent_back_to_the_letter() {
+        let digits = "9".repeat(400);
+        for token in [&*digits, "123456789012345678901234567890", r#""\u0041""#] {
+            let raw: &RawValue = serde_json::from_str(token).unwrap();
+            let long = "x".repeat(2 * STATUS_MESSAGE_BYTES);
+            let progress = Progress::new(raw, 1.0, Some(f64::NAN), Some(&long));
+            let told = serde_json::to_string(&progress).unwrap();
+            let start = format!(r#"{{"progressToken":{token},"progress":1.0,"message":"#);
+            assert!(told.starts_with(&start), "{told}");
+            assert_eq!(told.len(), start.len() + STATUS_MESSAGE_BYTES + 3);
+        }
     }
 }

@@ -85,12 +85,16 @@ pub struct Journal {
     rows: Vec<usize>,
     /// Where each key was first recalled.
     recalled: HashMap<String, usize>,
+    recalled_size: usize,
     records: HashMap<String, Vec<u8>>,
     random: Random,
     taken: u32,
     /// Held by whatever was begun outside and has not been answered to the guest.
     effects: Arc<()>,
 }
+
+/// About what a recalled key takes beside its own bytes.
+const KEY_SIZE: usize = 64;
 
 /// Something was begun outside whose answer the guest has not taken. Dropped when it has.
 #[derive(Debug)]
@@ -110,6 +114,7 @@ impl Journal {
             skipped: false,
             rows: Vec::new(),
             recalled: HashMap::new(),
+            recalled_size: 0,
             records: HashMap::new(),
             random: Random::new(options.seed, options.attempt),
             taken: 0,
@@ -351,8 +356,15 @@ impl Journal {
 
     /// The last recorded value of a key. If the entry that is next recorded it, the run goes on as
     /// if it had just done so.
-    pub fn recall(&mut self, key: &str) -> Option<Vec<u8>> {
+    ///
+    /// # Errors
+    /// [`Fault::Full`]: keys that are recalled take room, too.
+    pub fn recall(&mut self, key: &str) -> Result<Option<Vec<u8>>, Fault> {
         if !self.recalled.contains_key(key) {
+            self.recalled_size += key.len() + KEY_SIZE;
+            if self.recalled_size > self.options.limit {
+                return Err(Fault::Full(self.options.limit));
+            }
             self.counting = false;
             // Inside a run of clock readings, what follows them is skipped as a whole or not at all.
             let place = self.cursor + usize::from(self.reads > 0);
@@ -372,7 +384,7 @@ impl Journal {
             }
             _ => {}
         }
-        self.records.get(key).cloned()
+        Ok(self.records.get(key).cloned())
     }
 
     /// Prepares to keep a value. Entries since the key was first recalled are not needed any more:

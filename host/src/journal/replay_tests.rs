@@ -181,7 +181,7 @@ fn a_corrupt_row_is_refused() {
 
 /// Ten rounds; each draws, reads the clock, and records where it is.
 fn rounds(journal: &mut Journal, disk: &mut Disk, stop: u8) -> Result<Vec<[u8; 8]>, Fault> {
-    let start = journal.recall("at").map_or(0, |value| value[0]);
+    let start = journal.recall("at").unwrap().map_or(0, |value| value[0]);
     let mut drawn = Vec::new();
     for round in start..stop {
         journal.clock()?;
@@ -209,7 +209,7 @@ fn a_recall_skips_to_its_record_and_the_journal_stays_small() {
 fn keys_recalled_first_and_recorded_one_by_one() {
     fn run(journal: &mut Journal, disk: &mut Disk, last: &str) -> Result<String, Fault> {
         let keys = ["a", "b", "c"];
-        let found = keys.map(|key| journal.recall(key));
+        let found = keys.map(|key| journal.recall(key).unwrap());
         let mut seen = String::new();
         for (key, value) in keys.into_iter().zip(found) {
             match value {
@@ -281,7 +281,7 @@ fn play(
             Step::Record(key, value) => record(journal, disk, &format!("r{key}"), &[*value])?,
             Step::Once(key, inner) => {
                 let key = format!("{path}/{key}");
-                let value = match journal.recall(&key) {
+                let value = match journal.recall(&key)? {
                     Some(value) => value,
                     None => {
                         let mut own = Vec::new();
@@ -295,7 +295,7 @@ fn play(
             }
             Step::Rounds(rounds, inner) => {
                 let key = format!("{path}/at{index}");
-                let mut kept = journal.recall(&key).unwrap_or_default();
+                let mut kept = journal.recall(&key)?.unwrap_or_default();
                 for round in kept.len()..usize::from(*rounds) {
                     let mut own = Vec::new();
                     play(&format!("{key}.{round}"), inner, journal, disk, &mut own)?;

@@ -5,6 +5,7 @@
 
 use super::wit::task;
 use super::wit::types::{self, ClientFeatures as WitFeatures};
+use crate::limits::{GUEST_VALUE_BYTES, SCHEMA_BYTES};
 use crate::protocol::{
     Annotations, Answer, Blob, ClientFeatures, Code, Content, InputRequest, ResourceContents, Role,
     RpcError, parse_guest_json,
@@ -54,14 +55,24 @@ fn json_of(member: &str, text: String) -> Result<Box<RawValue>, String> {
     parse_guest_json(text).map_err(|error| format!("{member}: {error}"))
 }
 
-fn value_of(member: &str, text: String) -> Result<Value, String> {
+/// Values take many times the room of their text, so that is bounded first.
+fn value_of(member: &str, text: String, most: usize) -> Result<Value, String> {
+    if text.len() > most {
+        let length = text.len();
+        return Err(format!(
+            "{member}: it has {length} bytes; the limit is {most}"
+        ));
+    }
     let raw = json_of(member, text)?;
     serde_json::from_str(raw.get()).map_err(|error| format!("{member}: {error}"))
 }
 
 /// A JSON object from a guest's text; none is the empty one.
 pub(crate) fn object_of(member: &str, text: Option<String>) -> Result<Map<String, Value>, String> {
-    match text.map(|text| value_of(member, text)).transpose()? {
+    match text
+        .map(|text| value_of(member, text, GUEST_VALUE_BYTES))
+        .transpose()?
+    {
         None => Ok(Map::new()),
         Some(Value::Object(object)) => Ok(object),
         Some(_) => Err(format!("{member}: not a JSON object")),
@@ -155,7 +166,10 @@ pub(super) fn rpc_error(error: types::RpcError) -> Result<RpcError, String> {
     Ok(RpcError {
         code: Code::from_tool(error.code),
         message: error.message.into(),
-        data: error.data.map(|text| value_of("data", text)).transpose()?,
+        data: error
+            .data
+            .map(|text| value_of("data", text, GUEST_VALUE_BYTES))
+            .transpose()?,
     })
 }
 
@@ -174,7 +188,7 @@ pub(super) fn input_request(request: task::InputRequest) -> Result<InputRequest,
     Ok(match request {
         task::InputRequest::Form(form) => InputRequest::Form {
             message: form.message,
-            schema: value_of("schema", form.schema)?,
+            schema: value_of("schema", form.schema, SCHEMA_BYTES)?,
         },
         task::InputRequest::Url(url) => InputRequest::Url {
             message: url.message,
@@ -224,7 +238,7 @@ fn sampling_params(request: task::SamplingRequest) -> Result<Map<String, Value>,
     ];
     for (name, text) in members {
         if let Some(text) = text {
-            params.insert(name.to_owned(), value_of(name, text)?);
+            params.insert(name.to_owned(), value_of(name, text, GUEST_VALUE_BYTES)?);
         }
     }
     Ok(params)

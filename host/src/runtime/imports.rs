@@ -153,7 +153,11 @@ impl task::Host for Guest {
     }
 
     async fn recall(&mut self, key: String) -> Result<Option<Vec<u8>>> {
-        Ok(self.verbs.recall(key).await)
+        // A key that cannot have been recorded leaves nothing behind either.
+        if key.is_empty() || key.len() > limits::KEY_BYTES {
+            return Ok(None);
+        }
+        Ok(self.verbs.recall(key).await?)
     }
 }
 

@@ -59,8 +59,8 @@ impl Verbs for NoCall {
         Ok(Err(FinalError::Final))
     }
 
-    async fn recall(&self, _: String) -> Option<Vec<u8>> {
-        None
+    async fn recall(&self, _: String) -> Result<Option<Vec<u8>>, Halt> {
+        Ok(None)
     }
 
     fn log(&self, _: Level, _: &str, _: Option<&str>) {}

@@ -22,6 +22,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use wasmtime::component::ResourceTableError;
 use wasmtime::{Store, Trap, UpdateDeadline};
 
 /// A component that was compiled and linked.
@@ -350,7 +351,7 @@ fn cause(error: wasmtime::Error, guest: &Guest, cpu_ms: u64) -> RunError {
     };
     let text = match error.downcast_ref::<Trap>() {
         Some(trap) => trap.to_string(),
-        None => error.root_cause().to_string(),
+        None => named(&error.root_cause().to_string()),
     };
     tracing::debug!(error = %format!("{error:#}"), "a guest trapped");
     match &guest.memory.refused {
@@ -360,6 +361,19 @@ fn cause(error: wasmtime::Error, guest: &Guest, cpu_ms: u64) -> RunError {
             trap: text,
         },
         None => RunError::Trap(text),
+    }
+}
+
+/// What the engine says at a limit of ours does not name it.
+fn named(text: &str) -> String {
+    if text.contains("fuel allocated for hostcalls") {
+        let limit = limits::HOST_CALL_BYTES;
+        format!("it handed over too much at once (limit HOST_CALL_BYTES, {limit} bytes)")
+    } else if text == ResourceTableError::Full.to_string() {
+        let limit = limits::RESOURCES;
+        format!("it holds too many handles (limit RESOURCES, {limit} handles)")
+    } else {
+        text.to_owned()
     }
 }
 

@@ -56,7 +56,7 @@ pub trait Verbs: Send + Sync {
     /// Stores what the journal has taken, before something is done outside. Refused: it must not be
     /// done.
     async fn flush(&self) -> Result<Result<(), FinalError>, Halt>;
-    async fn recall(&self, key: String) -> Option<Vec<u8>>;
+    async fn recall(&self, key: String) -> Result<Option<Vec<u8>>, Halt>;
     /// A log line for the client; the server's log has it already.
     fn log(&self, level: Level, message: &str, fields: Option<&str>);
 }

@@ -113,8 +113,9 @@ impl Run {
                 let task = store.get(id).await.unwrap();
                 let keys = ["a", "b", "c"].map(str::to_owned);
                 let answers = task.and_then(|task| task.inputs.answers(&keys));
-                let result =
-                    raw(&json!({ "answers": answers, "seen": self.journal.recall("seen") }));
+                let result = raw(
+                    &json!({ "answers": answers, "seen": self.journal.recall("seen").unwrap() }),
+                );
                 apply(store, id, Event::Complete { fence, result }, now)
                     .await
                     .unwrap();
@@ -160,7 +161,7 @@ impl Run {
     }
 
     async fn record(&mut self, store: &Arc<dyn Store>, id: TaskId, key: &str, now: Millis) -> bool {
-        if self.journal.recall(key).is_none() {
+        if self.journal.recall(key).unwrap().is_none() {
             let plan = self.journal.plan_record(key, b"once").unwrap();
             let writes = Writes {
                 segment: Some(plan.segment.clone()),

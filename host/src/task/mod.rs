@@ -22,7 +22,7 @@ pub use record::{
 };
 pub(crate) use service::now;
 pub use service::{ReportError, TaskError, Tasks, Wake};
-pub use state::{Change, Event, Failure, Refusal, apply, check_requests};
+pub use state::{Change, Event, Failure, Refusal, apply, check_requests, too_many_inputs};
 #[cfg(test)]
 pub(crate) use state_tests::task as example_task;
 pub use wire::TaskView;

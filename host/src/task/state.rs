@@ -22,9 +22,12 @@ pub struct Failure {
 
 impl From<RpcError> for Failure {
     fn from(error: RpcError) -> Self {
+        let end = error
+            .message
+            .floor_char_boundary(limits::STATUS_MESSAGE_BYTES);
         Self {
             error: raw(&error),
-            message: error.message.into_owned(),
+            message: error.message[..end].to_owned(),
         }
     }
 }
@@ -256,6 +259,13 @@ fn end_attempt(task: &mut Task, failure: Failure, retry: bool, now: Millis) {
     task.wait = Wait::Until(start);
 }
 
+/// Why a call may ask no more.
+#[must_use]
+pub fn too_many_inputs() -> String {
+    let limit = limits::INPUTS_PER_CALL;
+    format!("a call may ask {limit} inputs over its life")
+}
+
 /// The pause after an attempt.
 fn backoff(attempt: u32) -> Duration {
     let doubled = limits::BACKOFF.saturating_mul(1 << attempt.saturating_sub(1).min(16));
@@ -289,10 +299,7 @@ pub fn check_requests(inputs: &Inputs, requests: &[(String, Value)]) -> Result<(
     }
     let new = || requests.iter().filter(|(key, _)| is_new(inputs, key));
     if inputs.open.len() + inputs.answered.len() + new().count() > limits::INPUTS_PER_CALL {
-        return Err(Refusal::InputLimit(format!(
-            "a call may ask {} inputs over its life",
-            limits::INPUTS_PER_CALL
-        )));
+        return Err(Refusal::InputLimit(too_many_inputs()));
     }
     let answers = inputs.answered.values().map(|answered| &answered.answer);
     let held = inputs.open.values().chain(answers);

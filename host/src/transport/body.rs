@@ -1,7 +1,8 @@
 //! Bodies: one JSON message, or a stream of events that ends with it.
 //!
-//! Invariant: the future that works on a request lives in its body once the stream began, so a
-//! client that closes the stream stops the work.
+//! Invariant: the work on a request belongs to its body once the stream began, so a client that
+//! closes the stream stops it; but it goes on by itself, so one that does not read holds up nothing
+//! but its own events.
 
 use crate::call::Events;
 use crate::server::Response;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
+use tokio_util::task::AbortOnDropHandle;
 
 /// The work on a request.
 pub(super) type Work = Pin<Box<dyn Future<Output = Response> + Send>>;
@@ -28,7 +30,7 @@ pub(super) enum ResponseBody {
 
 /// A stream of events (WHATWG server-sent events).
 pub(super) struct EventStream {
-    work: Option<Work>,
+    work: Option<AbortOnDropHandle<Response>>,
     events: Arc<Events>,
     filled: Pin<Box<dyn Future<Output = ()> + Send>>,
     reply: Option<Bytes>,
@@ -41,7 +43,7 @@ impl EventStream {
         let filled = wait(Arc::clone(&events));
         let silence = Box::pin(sleep(keep_alive));
         Self {
-            work: Some(work),
+            work: Some(AbortOnDropHandle::new(tokio::spawn(work))),
             events,
             filled,
             reply: None,
@@ -61,10 +63,11 @@ impl EventStream {
                     None => Poll::Ready(None),
                 };
             };
-            if let Poll::Ready(response) = work.as_mut().poll(context) {
-                // Events that came before the reply go before it.
+            if let Poll::Ready(response) = Pin::new(work).poll(context) {
+                // Events that came before the reply go before it. Work that panicked has none, and
+                // the stream ends.
                 self.work = None;
-                self.reply = response.body;
+                self.reply = response.ok().and_then(|response| response.body);
                 continue;
             }
             if self.filled.as_mut().poll(context).is_ready() {
