@@ -5,6 +5,7 @@
     reason = "a test that meets the unexpected should fail, saying so"
 )]
 
+mod components;
 mod grants;
 mod quotas;
 mod wasi;
