@@ -308,6 +308,8 @@ pub fn compile_standard_input(arguments: CompilerArguments) -> Result<(), String
 }
 
 fn confine(arguments: CompilerArguments) -> io::Result<()> {
+    // The parent is the thread that started this process: the main one, or a worker of tokio's, which
+    // lives as long as its runtime.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     // When the machine's memory ends, let it be this process that goes. A system that does not
     // know the file has another way, or none.
