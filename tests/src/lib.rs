@@ -27,6 +27,7 @@ mod sse;
 mod store;
 mod subjects;
 mod task;
+mod upstream;
 
 pub use asked::{Asked, accept};
 pub use call::{Answer, Call};
@@ -43,6 +44,7 @@ pub use sse::{Event, Events};
 pub use store::sql;
 pub use subjects::{Subject, subjects};
 pub use task::{FINAL, Task, bare};
+pub use upstream::{Seen, Upstream};
 
 use std::time::Duration;
 

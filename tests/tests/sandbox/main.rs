@@ -7,5 +7,6 @@
 
 mod components;
 mod grants;
+mod outbound;
 mod quotas;
 mod wasi;

@@ -50,6 +50,7 @@ fn race(call: &Call, urls: Vec<String>) -> Result<ToolResult> {
             let (index, pending) = open.remove(place as usize);
             let answer = pending.take();
             order.push(json!({ "index": index, "answer": answer, "at": monotonic_clock::now() }));
+            call.progress(order.len(), Some(urls.len()), &order.len().to_string())?;
         }
     }
     let before = json!({ "order": order });
