@@ -66,15 +66,7 @@ pub(super) fn check(
     limits: &ServerLimits,
     loopback: bool,
 ) -> Result<Accepts, Refusal> {
-    let host = text(headers, HOST).or_else(|| uri.authority().map(|authority| authority.as_str()));
-    if loopback && !host.is_some_and(|host| is_own_host(host, limits)) {
-        return Err(Refusal::Host);
-    }
-    if headers.contains_key(ORIGIN)
-        && !text(headers, ORIGIN).is_some_and(|origin| is_allowed_origin(origin, host, limits))
-    {
-        return Err(Refusal::Origin);
-    }
+    check_source(uri, headers, limits, loopback)?;
     if uri.path() != PATH {
         return Err(Refusal::Path);
     }
@@ -90,6 +82,25 @@ pub(super) fn check(
         return Err(Refusal::Accept);
     }
     Ok(accepts)
+}
+
+/// Checks where a request comes from: by which name, and from which page.
+pub(super) fn check_source(
+    uri: &Uri,
+    headers: &HeaderMap,
+    limits: &ServerLimits,
+    loopback: bool,
+) -> Result<(), Refusal> {
+    let host = text(headers, HOST).or_else(|| uri.authority().map(|authority| authority.as_str()));
+    if loopback && !host.is_some_and(|host| is_own_host(host, limits)) {
+        return Err(Refusal::Host);
+    }
+    if headers.contains_key(ORIGIN)
+        && !text(headers, ORIGIN).is_some_and(|origin| is_allowed_origin(origin, host, limits))
+    {
+        return Err(Refusal::Origin);
+    }
+    Ok(())
 }
 
 /// Checks the length that a body is said to have.

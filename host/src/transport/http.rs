@@ -4,6 +4,7 @@
 //! with the status of its error, unless something was streamed before it.
 
 use super::body::{EventStream, ResponseBody, Work};
+use super::cors;
 use super::gate::{self, Refusal};
 use crate::auth::Refused;
 use crate::call::Events;
@@ -14,6 +15,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -144,8 +146,33 @@ async fn respond(
     server: Arc<Server>,
     loopback: bool,
 ) -> Response<ResponseBody> {
-    let limits = &server.settings().server;
     let (head, body) = request.into_parts();
+    let page = cors::page(&head, &server.settings().server, loopback);
+    let Some(page) = page else {
+        return answer(head, body, server, loopback).await;
+    };
+    // A preflight has no token, and asks nothing of the server but this.
+    let mut response = if cors::is_preflight(&head) {
+        let mut empty = whole(Reply {
+            status: 204,
+            body: None,
+        });
+        cors::allow(&mut empty, &head.headers);
+        empty
+    } else {
+        answer(head, body, server, loopback).await
+    };
+    cors::mark(&mut response, page);
+    response
+}
+
+async fn answer(
+    head: Parts,
+    body: Incoming,
+    server: Arc<Server>,
+    loopback: bool,
+) -> Response<ResponseBody> {
+    let limits = &server.settings().server;
     let accepts = match gate::check(&head.method, &head.uri, &head.headers, limits, loopback) {
         Ok(accepts) => accepts,
         Err(Refusal::Path) if gate::is_metadata(&head.method, &head.uri) => {
