@@ -72,6 +72,8 @@ pub const SCHEMA_DEPTH: usize = 64;
 pub const GUEST_JSON_DEPTH: usize = 64;
 /// Time for reading a component's tools at load. Longer: the component is refused.
 pub const LIST_TOOLS_TIME: Duration = Duration::from_secs(5);
+/// Body from which on reading it waits for its turn, off the threads that serve everybody, bytes.
+pub const LARGE_BODY_BYTES: usize = 256 << 10;
 /// Time a client has to send a request's head, and again its body. Longer: the connection closes,
 /// or 408.
 pub const RECEIVE_TIME: Duration = Duration::from_secs(30);
@@ -134,6 +136,8 @@ pub struct ServerLimits {
     pub max_listens: usize,
     /// Deepest nesting of a request's JSON. Deeper: `-32700`.
     pub max_json_depth: usize,
+    /// Values in a request's JSON, counted by its brackets and commas. More: `-32700`.
+    pub max_json_values: usize,
     /// Tools in one page of `tools/list`. More: `nextCursor`.
     pub page_size: usize,
     /// Silence on an event stream before a comment line is sent, milliseconds.
@@ -157,6 +161,7 @@ impl Default for ServerLimits {
             max_connections: 10_000,
             max_listens: 1_024,
             max_json_depth: 64,
+            max_json_values: 100_000,
             page_size: 100,
             keep_alive_ms: 15_000,
             drain_ms: 5_000,

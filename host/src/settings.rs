@@ -134,6 +134,12 @@ impl Settings {
             8,
             "at least 8",
         )?;
+        at_least(
+            "server.max-json-values",
+            server.max_json_values as u64,
+            100,
+            "at least 100",
+        )?;
         at_least("server.page-size", server.page_size as u64, 1, "at least 1")?;
         at_least(
             "server.keep-alive-ms",

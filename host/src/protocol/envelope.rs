@@ -3,10 +3,20 @@
 //! Invariant: everything borrows from the body; nothing is copied, and the id stays as it came.
 
 use super::error::{Code, RpcError};
-use super::json::check_depth;
+use super::id::check_id;
+use super::json::{JsonError, scan};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+
+/// How much JSON one message may have.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonBounds {
+    /// Deepest nesting (`server.max-json-depth`).
+    pub depth: usize,
+    /// Values, as [`scan`] counts them (`server.max-json-values`).
+    pub values: usize,
+}
 
 /// One JSON-RPC request or notification.
 #[derive(Debug)]
@@ -40,7 +50,7 @@ impl<'a> Envelope<'a> {
     /// The JSON-RPC error to answer with, and the id if it could be read.
     pub fn read(
         body: &'a [u8],
-        depth: usize,
+        bounds: JsonBounds,
     ) -> Result<Message<'a>, (RpcError, Option<&'a RawValue>)> {
         let parse_error = |what: String| {
             (
@@ -49,16 +59,23 @@ impl<'a> Envelope<'a> {
             )
         };
         let json = std::str::from_utf8(body).map_err(|_| parse_error("not UTF-8".to_owned()))?;
-        check_depth(body, depth).map_err(|error| parse_error(error.to_string()))?;
-        let invalid = |what: &'static str| RpcError::new(Code::InvalidRequest, what);
+        let too_deep = |error| parse_error(format!("{error} (limit server.max-json-depth)"));
+        let values = scan(body, bounds.depth).map_err(too_deep)?;
+        let invalid = |what: Cow<'static, str>| RpcError::new(Code::InvalidRequest, what);
 
         if !json.trim_start().starts_with('{') {
             serde_json::from_str::<&RawValue>(json)
                 .map_err(|error| parse_error(error.to_string()))?;
             return Err((
-                invalid("Expected one JSON-RPC object; batches are not supported"),
+                invalid("Expected one JSON-RPC object; batches are not supported".into()),
                 None,
             ));
+        }
+        if values > bounds.values {
+            let error = JsonError::TooMany(bounds.values);
+            return Err(parse_error(format!(
+                "{error} (limit server.max-json-values)"
+            )));
         }
         let envelope: Self = serde_json::from_str(json).map_err(|error| {
             if error.is_data() {
@@ -71,22 +88,21 @@ impl<'a> Envelope<'a> {
             }
         })?;
 
-        let id = match envelope.id {
-            None => None,
-            Some(id) if is_id(id.get()) => Some(id),
-            Some(_) => return Err((invalid("The id must be a string or an integer"), None)),
-        };
+        let id = envelope.id;
+        if let Some(Err(fault)) = id.map(check_id) {
+            return Err((invalid(format!("The id {fault}").into()), None));
+        }
         if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
-            return Err((invalid("\"jsonrpc\" must be \"2.0\""), id));
+            return Err((invalid("\"jsonrpc\" must be \"2.0\"".into()), id));
         }
         let Some(method) = envelope.method else {
             return Err((
-                invalid("Expected a request or a notification: no method"),
+                invalid("Expected a request or a notification: no method".into()),
                 id,
             ));
         };
         let Some(method) = text(method) else {
-            return Err((invalid("The method must be a string"), id));
+            return Err((invalid("The method must be a string".into()), id));
         };
         Ok(Message {
             id,
@@ -105,28 +121,28 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(
 
 /// The text of a JSON string; borrows where it has no escapes.
 pub(crate) fn text(value: &RawValue) -> Option<Cow<'_, str>> {
-    #[derive(Deserialize)]
-    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-    serde_json::from_str::<Text<'_>>(value.get())
-        .ok()
-        .map(|text| text.0)
+    read_text(value).ok()
 }
 
-/// A string, or an integer without fraction or exponent (schema `RequestId`).
-pub(crate) fn is_id(text: &str) -> bool {
-    if text.starts_with('"') {
-        return true;
-    }
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+/// The same, with the reader's reason if it is none.
+pub(super) fn read_text(value: &RawValue) -> Result<Cow<'_, str>, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+    serde_json::from_str::<Text<'_>>(value.get()).map(|text| text.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const BOUNDS: JsonBounds = JsonBounds {
+        depth: 64,
+        values: 100,
+    };
+
     fn code(body: &str) -> i32 {
-        Envelope::read(body.as_bytes(), 64).map_or_else(|(error, _)| error.code.table().0, |_| 0)
+        Envelope::read(body.as_bytes(), BOUNDS)
+            .map_or_else(|(error, _)| error.code.table().0, |_| 0)
     }
 
     #[test]
@@ -154,8 +170,29 @@ mod tests {
             assert_eq!(code(body), expected, "{body}");
         }
         assert_eq!(code(&"[".repeat(65)), -32700);
-        let (error, _) = Envelope::read(b"\xff", 64).unwrap_err();
+        let (error, _) = Envelope::read(b"\xff", BOUNDS).unwrap_err();
         assert_eq!(error.code, Code::Parse);
+    }
+
+    #[test]
+    fn a_message_has_so_many_values_and_names_the_limit() {
+        let body = |values: usize| {
+            let values = vec!["[]"; values].join(",");
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":[{values}]}}"#)
+        };
+        // Itself, its members and the array: six; and two for each empty array but the comma's.
+        assert_eq!(code(&body(47)), 0);
+        let too_many = body(48);
+        let (error, id) = Envelope::read(too_many.as_bytes(), BOUNDS).unwrap_err();
+        assert!(error.code == Code::Parse && id.is_none());
+        assert!(
+            error
+                .message
+                .contains("100 values (limit server.max-json-values)"),
+            "{error:?}"
+        );
+        // What is no single message is told so, however many values it has.
+        assert_eq!(code(&format!("[{}1]", "1,".repeat(200))), -32600);
     }
 
     #[test]
@@ -168,7 +205,7 @@ mod tests {
         ] {
             let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#);
             assert_eq!(
-                Envelope::read(body.as_bytes(), 64)
+                Envelope::read(body.as_bytes(), BOUNDS)
                     .unwrap()
                     .id
                     .unwrap()

@@ -3,7 +3,10 @@
 //! Invariant: features are read anew from every request; nothing is remembered between requests.
 
 use super::TASKS_EXTENSION;
+use super::json::is_object;
+use super::read::Readable;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::fmt;
 
@@ -27,37 +30,33 @@ bitflags::bitflags! {
 }
 
 impl ClientFeatures {
-    /// Reads a `ClientCapabilities` object. Members of the wrong type count as undeclared.
-    #[must_use]
-    pub fn from_capabilities(capabilities: &Map<String, Value>) -> Self {
-        let object = |value: Option<&Value>| value.and_then(Value::as_object).cloned();
+    /// Reads a `ClientCapabilities` object, and keeps nothing of it but these flags. Members of the
+    /// wrong type count as undeclared.
+    ///
+    /// # Errors
+    /// No object; a number or a text in it that cannot be read; a known member that is there twice.
+    pub fn from_capabilities(capabilities: &RawValue) -> Result<Self, serde_json::Error> {
+        let _: Readable = serde_json::from_str(capabilities.get())?;
+        let declared: Declared<'_> = serde_json::from_str(capabilities.get())?;
         let mut features = Self::empty();
-        if let Some(elicitation) = object(capabilities.get("elicitation")) {
-            let url = elicitation.get("url").is_some_and(Value::is_object);
-            let form = elicitation.get("form").is_some_and(Value::is_object);
+        if let Some(elicitation) = object(declared.elicitation) {
+            let modes: Elicitation<'_> = serde_json::from_str(elicitation)?;
+            let url = object(modes.url).is_some();
+            let form = object(modes.form).is_some();
             features.set(Self::ELICITATION_URL, url);
             features.set(Self::ELICITATION_FORM, form || !url);
         }
-        if let Some(sampling) = object(capabilities.get("sampling")) {
+        if let Some(sampling) = object(declared.sampling) {
+            let sampling: Sampling<'_> = serde_json::from_str(sampling)?;
             features |= Self::SAMPLING;
-            features.set(
-                Self::SAMPLING_TOOLS,
-                sampling.get("tools").is_some_and(Value::is_object),
-            );
+            features.set(Self::SAMPLING_TOOLS, object(sampling.tools).is_some());
         }
-        features.set(
-            Self::ROOTS,
-            capabilities.get("roots").is_some_and(Value::is_object),
-        );
-        if let Some(extensions) = object(capabilities.get("extensions")) {
-            features.set(
-                Self::TASKS,
-                extensions
-                    .get(TASKS_EXTENSION)
-                    .is_some_and(Value::is_object),
-            );
+        features.set(Self::ROOTS, object(declared.roots).is_some());
+        if let Some(extensions) = object(declared.extensions) {
+            let extensions: Extensions<'_> = serde_json::from_str(extensions)?;
+            features.set(Self::TASKS, object(extensions.tasks).is_some());
         }
-        features
+        Ok(features)
     }
 
     /// The `ClientCapabilities` object that declares these features.
@@ -87,6 +86,45 @@ impl ClientFeatures {
         }
         Value::Object(capabilities)
     }
+}
+
+/// The members of `ClientCapabilities` that matter here.
+#[derive(Deserialize)]
+struct Declared<'a> {
+    #[serde(borrow)]
+    elicitation: Option<&'a RawValue>,
+    #[serde(borrow)]
+    sampling: Option<&'a RawValue>,
+    #[serde(borrow)]
+    roots: Option<&'a RawValue>,
+    #[serde(borrow)]
+    extensions: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Elicitation<'a> {
+    #[serde(borrow)]
+    form: Option<&'a RawValue>,
+    #[serde(borrow)]
+    url: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Sampling<'a> {
+    #[serde(borrow)]
+    tools: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Extensions<'a> {
+    // TASKS_EXTENSION, which an attribute cannot name.
+    #[serde(borrow, rename = "io.modelcontextprotocol/tasks")]
+    tasks: Option<&'a RawValue>,
+}
+
+/// The text of a member that is an object.
+fn object(member: Option<&RawValue>) -> Option<&str> {
+    member.filter(|member| is_object(member)).map(RawValue::get)
 }
 
 /// Stored as the number of its bits; bits of later versions are passed over.
@@ -128,7 +166,12 @@ mod tests {
     use super::*;
 
     fn read(value: &Value) -> ClientFeatures {
-        ClientFeatures::from_capabilities(value.as_object().unwrap())
+        read_text(&value.to_string()).unwrap()
+    }
+
+    fn read_text(text: &str) -> Result<ClientFeatures, String> {
+        let capabilities = serde_json::from_str(text).unwrap();
+        ClientFeatures::from_capabilities(capabilities).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -168,5 +211,23 @@ mod tests {
             }
             assert_eq!(read(&features.to_capabilities()), features);
         }
+    }
+
+    #[test]
+    fn what_is_not_known_must_still_be_readable() {
+        for (text, reason) in [
+            (r#"{"x":{"y":[1e400]}}"#, "out of range"),
+            (r#"{"x":"\ud800"}"#, "escape"),
+            (r#"{"roots":{},"roots":{}}"#, "duplicate field `roots`"),
+            (
+                r#"{"elicitation":{"url":{},"url":{}}}"#,
+                "duplicate field `url`",
+            ),
+        ] {
+            let error = read_text(text).unwrap_err();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+        let unknown = read_text(r#"{"x":[{"y":null},1.5,"z"],"roots":{"listChanged":true}}"#);
+        assert_eq!(unknown, Ok(ClientFeatures::ROOTS));
     }
 }

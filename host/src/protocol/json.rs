@@ -11,6 +11,9 @@ pub enum JsonError {
     /// Nested too deeply.
     #[error("nested deeper than {0} levels")]
     TooDeep(usize),
+    /// Too much of it.
+    #[error("more than {0} values")]
+    TooMany(usize),
     /// Not JSON.
     #[error("not JSON: {0}")]
     Malformed(String),
@@ -25,7 +28,17 @@ pub enum JsonError {
 /// # Errors
 /// [`JsonError::TooDeep`].
 pub fn check_depth(text: &[u8], limit: usize) -> Result<(), JsonError> {
+    scan(text, limit).map(|_| ())
+}
+
+/// The same, and gives how many values there are, counted by brackets and commas: an empty array or
+/// object counts as two.
+///
+/// # Errors
+/// [`JsonError::TooDeep`].
+pub fn scan(text: &[u8], limit: usize) -> Result<usize, JsonError> {
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    let mut values = 1;
     for &byte in text {
         if in_string {
             match byte {
@@ -38,8 +51,10 @@ pub fn check_depth(text: &[u8], limit: usize) -> Result<(), JsonError> {
         }
         match byte {
             b'"' => in_string = true,
+            b',' => values += 1,
             b'{' | b'[' => {
                 depth += 1;
+                values += 1;
                 if depth > limit {
                     return Err(JsonError::TooDeep(limit));
                 }
@@ -48,7 +63,7 @@ pub fn check_depth(text: &[u8], limit: usize) -> Result<(), JsonError> {
             _ => {}
         }
     }
-    Ok(())
+    Ok(values)
 }
 
 /// Takes JSON text from a guest.
@@ -97,10 +112,27 @@ mod tests {
         assert!(check_depth("[".repeat(1_000_000).as_bytes(), 64).is_err());
     }
 
+    #[test]
+    fn values_are_counted_outside_strings() {
+        let counted = |text: &str| scan(text.as_bytes(), 64).unwrap();
+        assert_eq!(counted("1"), 1);
+        assert_eq!(counted(r#"{"a":["x,[,{",2],"b":"\"," }"#), 5);
+        assert_eq!(counted("[[],[]]"), 5);
+    }
+
+    fn count(value: &Value) -> usize {
+        match value {
+            Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+            Value::Object(members) => 1 + members.values().map(count).sum::<usize>(),
+            _ => 1,
+        }
+    }
+
     proptest! {
         #[test]
         fn depth_agrees_with_the_parser(text in r#"(\[|\]|\{"a":|\}|"x\\"\["|1|,){0,12}"#) {
             if let Ok(value) = serde_json::from_str::<Value>(&text) {
+                prop_assert!(scan(text.as_bytes(), 64).unwrap() >= count(&value));
                 let depth = depth(&value);
                 prop_assert!(check_depth(text.as_bytes(), depth).is_ok());
                 if depth > 0 {

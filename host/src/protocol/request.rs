@@ -3,15 +3,15 @@
 //! Invariant: a [`Request`] has passed, in this order, the checks of its metadata, of the headers
 //! that repeat it, and of the protocol version. Everything borrows from the body.
 
-use super::envelope::{Message, is_id, present, text};
+use super::envelope::{Message, present, text};
 use super::error::{Code, RpcError};
 use super::features::ClientFeatures;
 use super::headers::Headers;
+use super::id::check_id;
 use super::level::Level;
 use super::{PROTOCOL_VERSION, json::is_object};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// The methods this server knows.
@@ -147,10 +147,10 @@ impl<'a> Request<'a> {
 struct RawMeta<'a> {
     #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
     version: Option<&'a RawValue>,
-    #[serde(rename = "io.modelcontextprotocol/clientCapabilities")]
-    capabilities: Option<Value>,
-    #[serde(rename = "io.modelcontextprotocol/clientInfo")]
-    client: Option<Value>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
+    capabilities: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+    client: Option<&'a RawValue>,
     #[serde(
         borrow,
         default,
@@ -181,8 +181,14 @@ fn read_meta(meta: Option<&RawValue>) -> Result<(Cow<'_, str>, Meta<'_>), RpcErr
     let version = text(version).ok_or_else(|| {
         bad("_meta[\"io.modelcontextprotocol/protocolVersion\"] must be a string")
     })?;
-    let capabilities = match &meta.capabilities {
-        Some(Value::Object(capabilities)) => capabilities,
+    let features = match meta.capabilities {
+        Some(capabilities) if is_object(capabilities) => {
+            ClientFeatures::from_capabilities(capabilities).map_err(|error| {
+                bad(&format!(
+                    "_meta[\"io.modelcontextprotocol/clientCapabilities\"]: {error}"
+                ))
+            })?
+        }
         Some(_) => {
             return Err(bad(
                 "_meta[\"io.modelcontextprotocol/clientCapabilities\"] must be an object",
@@ -194,11 +200,7 @@ fn read_meta(meta: Option<&RawValue>) -> Result<(Cow<'_, str>, Meta<'_>), RpcErr
             ));
         }
     };
-    if meta
-        .client
-        .as_ref()
-        .is_some_and(|client| !is_implementation(client.as_object()))
-    {
+    if meta.client.is_some_and(|client| !is_implementation(client)) {
         return Err(bad(
             "_meta[\"io.modelcontextprotocol/clientInfo\"] needs a name and a version",
         ));
@@ -208,10 +210,9 @@ fn read_meta(meta: Option<&RawValue>) -> Result<(Cow<'_, str>, Meta<'_>), RpcErr
         .map(|level| serde_json::from_str::<Level>(level.get()))
         .transpose()
         .map_err(|_| bad("_meta[\"io.modelcontextprotocol/logLevel\"] is no log level"))?;
-    if meta.progress_token.is_some_and(|token| !is_id(token.get())) {
-        return Err(bad("_meta.progressToken must be a string or an integer"));
+    if let Some(Err(fault)) = meta.progress_token.map(check_id) {
+        return Err(bad(&format!("_meta.progressToken {fault}")));
     }
-    let features = ClientFeatures::from_capabilities(capabilities);
     Ok((
         version,
         Meta {
@@ -222,9 +223,18 @@ fn read_meta(meta: Option<&RawValue>) -> Result<(Cow<'_, str>, Meta<'_>), RpcErr
     ))
 }
 
-fn is_implementation(client: Option<&Map<String, Value>>) -> bool {
-    client.is_some_and(|client| {
-        client.get("name").is_some_and(Value::is_string)
-            && client.get("version").is_some_and(Value::is_string)
+/// What of `Implementation` every client must say.
+#[derive(Deserialize)]
+struct Implementation<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    version: Option<&'a RawValue>,
+}
+
+fn is_implementation(client: &RawValue) -> bool {
+    let client = serde_json::from_str::<Implementation<'_>>(client.get());
+    client.is_ok_and(|client| {
+        client.name.and_then(text).is_some() && client.version.and_then(text).is_some()
     })
 }

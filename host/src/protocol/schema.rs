@@ -5,13 +5,17 @@
 
 use super::json::depth;
 use crate::limits::{SCHEMA_BYTES, SCHEMA_DEPTH};
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
 /// The one dialect that is supported.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// Longest description of what does not fit, bytes.
 const REASON_BYTES: usize = 1_024;
+/// Most reasons that are told.
+const REASONS: usize = 3;
+/// Values up to which all reasons are sought, though a few are told: the validator finds all or one.
+const FEW: usize = 1_000;
 
 /// Why a schema was refused.
 #[derive(Debug, thiserror::Error)]
@@ -61,18 +65,43 @@ impl Schema {
         if self.0.is_valid(value) {
             return Ok(());
         }
-        let reasons = self.0.iter_errors(value).take(3).map(|error| {
-            let place = error.instance_path().to_string();
-            let text = error.to_string();
-            let text = &text[..text.floor_char_boundary(REASON_BYTES)];
-            if place.is_empty() {
-                text.to_owned()
-            } else {
-                format!("{place}: {text}")
-            }
-        });
-        Err(reasons.collect::<Vec<_>>().join("; "))
+        if count(value, FEW) > FEW {
+            let first = self.0.validate(value).err();
+            return first.map_or(Ok(()), |error| Err(reason(&error)));
+        }
+        let reasons = self.0.iter_errors(value).take(REASONS);
+        let reasons: Vec<_> = reasons.map(|error| reason(&error)).collect();
+        Err(reasons.join("; "))
     }
+}
+
+fn reason(error: &ValidationError<'_>) -> String {
+    let place = error.instance_path().to_string();
+    let text = error.to_string();
+    let (place, text) = (cut(&place), cut(&text));
+    if place.is_empty() {
+        text.to_owned()
+    } else {
+        format!("{place}: {text}")
+    }
+}
+
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(REASON_BYTES)]
+}
+
+/// How many values there are in one, itself included; counted no further than `most`.
+fn count(value: &Value, most: usize) -> usize {
+    let add = |sum: usize, item: &Value| {
+        let left = most.checked_sub(sum)?;
+        Some(sum + count(item, left))
+    };
+    let sum = match value {
+        Value::Array(items) => items.iter().try_fold(1, add),
+        Value::Object(members) => members.values().try_fold(1, add),
+        _ => Some(1),
+    };
+    sum.unwrap_or(most + 1)
 }
 
 #[cfg(test)]
@@ -126,6 +155,26 @@ mod tests {
         if let Ok(schema) = Schema::compile(&cycle) {
             let _ = schema.check(&json!({}));
         }
+    }
+
+    #[test]
+    fn of_many_values_one_reason_is_sought() {
+        let schema = Schema::compile(&json!({ "items": { "type": "boolean" } })).unwrap();
+        let reasons = |items: usize| {
+            let reason = schema.check(&json!(vec!["x"; items])).unwrap_err();
+            reason.matches("/").count()
+        };
+        assert_eq!((reasons(2), reasons(900), reasons(5_000)), (2, 3, 1));
+    }
+
+    #[test]
+    fn counting_ends_at_the_limit() {
+        let value = json!({ "a": [1, [], {}], "b": 2 });
+        assert_eq!(count(&value, 100), 6);
+        for most in 0..6 {
+            assert!(count(&value, most) > most, "{most}");
+        }
+        assert_eq!(count(&value, 6), 6);
     }
 
     #[test]

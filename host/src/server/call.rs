@@ -6,7 +6,9 @@ use crate::call::{
     Call, Events, Question, Reply, Resumed, SealedCall, Session, SessionOptions, begin,
 };
 use crate::catalog::{TaskSupport, Tool};
-use crate::protocol::{Answer, ClientFeatures, Headers, Request, RpcError, raw, success, text};
+use crate::protocol::{
+    Answer, ClientFeatures, Headers, Request, RpcError, object, raw, string, success,
+};
 use crate::task::{TaskView, now};
 use crate::tenants::Caller;
 use serde_json::value::RawValue;
@@ -21,10 +23,9 @@ impl Server {
         headers: &Headers<'_>,
         events: &Arc<Events>,
     ) -> MethodResult {
-        let name =
-            request.params.name.and_then(text).ok_or_else(|| {
-                RpcError::invalid_params("Invalid params: \"name\" must be a string")
-            })?;
+        let name = request.params.name;
+        let name = name.ok_or_else(|| RpcError::invalid_params("Missing name"))?;
+        let name = string("name", name)?;
         // A tool that the caller does not see is none.
         let seen = caller.tenant.sees(&name);
         let tool = self.catalog.load().tool(&name).filter(|_| seen).cloned();
@@ -42,23 +43,24 @@ impl Server {
             }
         }
 
-        let (arguments, value) = arguments(request.params.arguments)?;
-        if !tool.header_params.is_empty() {
-            let object = value.as_object().cloned().unwrap_or_default();
-            headers.check_params(&tool.header_params, &object)?;
-        }
-        if let Err(reason) = tool.check_arguments(&value) {
-            let answer = Answer::tool_error(format!("Invalid arguments: {reason}"));
-            return Ok(success(request.id, raw(&answer)));
-        }
-        drop(value);
+        let arguments = request.params.arguments;
+        let length = arguments.map_or(0, |arguments| arguments.get().len());
+        let checked = self.large.work(length, || check(arguments, &tool, headers));
+        let arguments = match checked.await? {
+            Ok(arguments) => arguments,
+            Err(answer) => return Ok(success(request.id, raw(&answer))),
+        };
 
         let call = Call {
             owner: &caller.principal,
             tool: &tool,
             arguments: &arguments,
         };
-        let responses = responses(request.params.input_responses)?;
+        let responses = request.params.input_responses;
+        let length = responses.map_or(0, |responses| responses.get().len());
+        let read = || responses.map(|responses| object("inputResponses", responses));
+        let responses = self.large.work(length, read).await.transpose()?;
+        let responses = responses.unwrap_or_default();
         let (resumed, offered) = match request.params.request_state {
             None => (self.begin(caller, &tool, features), responses),
             Some(state) => match self.go_on(&call, features, state, &responses)? {
@@ -113,9 +115,7 @@ impl Server {
         state: &RawValue,
         responses: &Map<String, Value>,
     ) -> Result<Result<Resumed, Question>, RpcError> {
-        let state = text(state).ok_or_else(|| {
-            RpcError::invalid_params("Invalid params: \"requestState\" must be a string")
-        })?;
+        let state = string("requestState", state)?;
         let mut sealed = SealedCall::open(&self.sealer, call, &state, now())?;
         if !sealed.answer(responses)? {
             let missing = sealed.needed() - client;
@@ -131,29 +131,22 @@ impl Server {
     }
 }
 
-/// The client's answers. None are the empty object.
-fn responses(responses: Option<&RawValue>) -> Result<Map<String, Value>, RpcError> {
-    match responses.map(|raw| serde_json::from_str(raw.get())) {
-        None => Ok(Map::new()),
-        Some(Ok(Value::Object(responses))) => Ok(responses),
-        Some(_) => Err(RpcError::invalid_params(
-            "Invalid params: \"inputResponses\" must be an object",
-        )),
+/// The arguments as they came, if they fit the tool; or its answer that they do not. None are the
+/// empty object.
+fn check(
+    arguments: Option<&RawValue>,
+    tool: &Tool,
+    headers: &Headers<'_>,
+) -> Result<Result<Box<RawValue>, Answer>, RpcError> {
+    let members = arguments.map(|arguments| object("arguments", arguments));
+    let members = members.transpose()?.unwrap_or_default();
+    headers.check_params(&tool.header_params, &members)?;
+    let value = Value::Object(members);
+    if let Err(reason) = tool.check_arguments(&value) {
+        let reason = format!("Invalid arguments: {reason}");
+        return Ok(Err(Answer::tool_error(reason)));
     }
-}
-
-/// The arguments as they came and as a value. None are the empty object.
-fn arguments(arguments: Option<&RawValue>) -> Result<(Box<RawValue>, Value), RpcError> {
-    let Some(arguments) = arguments else {
-        let empty = Value::Object(Map::new());
-        return Ok((raw(&empty), empty));
-    };
-    match serde_json::from_str(arguments.get()) {
-        Ok(value @ Value::Object(_)) => Ok((arguments.to_owned(), value)),
-        _ => Err(RpcError::invalid_params(
-            "Invalid params: \"arguments\" must be an object",
-        )),
-    }
+    Ok(Ok(arguments.map_or_else(|| raw(&value), ToOwned::to_owned)))
 }
 
 /// What a client sent, short enough to be sent back.

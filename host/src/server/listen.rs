@@ -14,6 +14,8 @@ use crate::protocol::{
 use crate::task::{Listener, Principal, TaskError, TaskId, TaskView, Tasks};
 use crate::tenants::{Caller, Place, Tenant};
 use bytes::Bytes;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -24,6 +26,41 @@ struct Filter {
     tools: bool,
     /// `None` if the member is absent, or tasks are not offered.
     tasks: Option<Vec<TaskId>>,
+}
+
+/// What a notification says, beside the request it answers to.
+#[derive(Serialize)]
+struct About<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notifications: Option<Map<String, Value>>,
+    #[serde(rename = "_meta")]
+    meta: Subscription<'a>,
+}
+
+/// The end of the stream.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Over<'a> {
+    result_type: &'static str,
+    #[serde(rename = "_meta")]
+    meta: Subscription<'a>,
+}
+
+/// Which listening request a message belongs to: its id as it came.
+struct Subscription<'a> {
+    id: &'a RawValue,
+    server: Option<ServerInfo>,
+}
+
+impl Serialize for Subscription<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(SUBSCRIPTION_ID_KEY, self.id)?;
+        if let Some(server) = &self.server {
+            map.serialize_entry(SERVER_INFO_KEY, server)?;
+        }
+        map.end()
+    }
 }
 
 impl Server {
@@ -53,11 +90,19 @@ impl Server {
             accepted.insert("taskIds".to_owned(), json!(visible));
             following = Some(Following::new(tasks, caller, visible, named));
         }
-        let params =
-            json!({ "notifications": accepted, "_meta": { SUBSCRIPTION_ID_KEY: request.id } });
+        let about = |accepted| About {
+            notifications: accepted,
+            meta: Subscription {
+                id: request.id,
+                server: None,
+            },
+        };
         send(
             events,
-            notification("notifications/subscriptions/acknowledged", params),
+            notification(
+                "notifications/subscriptions/acknowledged",
+                about(Some(accepted)),
+            ),
         )
         .await?;
 
@@ -74,8 +119,7 @@ impl Server {
                 () = self.driver.stopping.cancelled() => break,
                 changed = catalog.changed(), if filter.tools => {
                     if changed.is_err() { break }
-                    let params = json!({ "_meta": { SUBSCRIPTION_ID_KEY: request.id } });
-                    send(events, notification("notifications/tools/list_changed", params)).await?;
+                    send(events, notification("notifications/tools/list_changed", about(None))).await?;
                 }
                 message = next(&mut following, request.id) => {
                     if let Some(message) = message? {
@@ -84,11 +128,14 @@ impl Server {
                 }
             }
         }
-        let meta = json!({ SUBSCRIPTION_ID_KEY: request.id, SERVER_INFO_KEY: ServerInfo::THIS });
-        Ok(success(
-            request.id,
-            json!({ "resultType": "complete", "_meta": meta }),
-        ))
+        let over = Over {
+            result_type: "complete",
+            meta: Subscription {
+                id: request.id,
+                server: Some(ServerInfo::THIS),
+            },
+        };
+        Ok(success(request.id, over))
     }
 
     /// A place among the tenant's open streams, and one among all.

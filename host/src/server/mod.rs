@@ -5,22 +5,25 @@
 
 mod call;
 mod discover;
+mod large;
 mod listen;
 mod tasks;
 mod tools;
 
+use self::large::LargeBodies;
 use crate::auth::{Auth, Refused};
 use crate::call::{CallTimes, Driver, Events, Sealer, Worker};
 use crate::catalog::{Archive, Catalog, Versions};
 use crate::journal::Origin;
+use crate::places::Places;
 use crate::protocol::{
-    ClientFeatures, Envelope, Headers, Method, Request, RpcError, failure, success,
+    ClientFeatures, Envelope, Headers, JsonBounds, Method, Request, RpcError, failure, success,
 };
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::task::{Tasks, Wake};
-use crate::tenants::{Caller, Places, Tenants};
+use crate::tenants::{Caller, Tenants};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use hyper::header::HeaderMap;
@@ -83,6 +86,7 @@ pub struct Server {
     auth: Auth,
     tenants: Arc<Tenants>,
     listens: Places,
+    large: LargeBodies,
     driver: Driver,
 }
 
@@ -131,6 +135,7 @@ impl Server {
             auth,
             tenants: Arc::new(tenants),
             listens,
+            large: LargeBodies::new(),
             driver,
         })
     }
@@ -238,7 +243,14 @@ impl Server {
         events: Arc<Events>,
     ) -> Response {
         let limits = &self.settings.server;
-        let message = match Envelope::read(&body, limits.max_json_depth) {
+        let bounds = JsonBounds {
+            depth: limits.max_json_depth,
+            values: limits.max_json_values,
+        };
+        let message = self
+            .large
+            .work(body.len(), || Envelope::read(&body, bounds));
+        let message = match message.await {
             Ok(message) => message,
             Err((error, id)) => return refuse(id, &error),
         };
@@ -250,7 +262,10 @@ impl Server {
                 body: None,
             };
         };
-        let result = match Request::read(id, &message, &Headers(&headers), limits.lenient_names) {
+        let request = self.large.work(body.len(), || {
+            Request::read(id, &message, &Headers(&headers), limits.lenient_names)
+        });
+        let result = match request.await {
             Ok(request) => {
                 self.dispatch(&caller, &request, &Headers(&headers), &events)
                     .await
@@ -289,7 +304,7 @@ impl Server {
         let caller = &caller.principal;
         match method {
             Method::TasksGet => tasks::get(tasks, caller, request).await,
-            Method::TasksUpdate => tasks::update(tasks, caller, request).await,
+            Method::TasksUpdate => tasks::update(tasks, caller, request, &self.large).await,
             _ => tasks::cancel(tasks, caller, request).await,
         }
     }

@@ -1,9 +1,9 @@
 //! `tasks/get`, `tasks/update`, `tasks/cancel` (SEP-2663).
 
+use super::large::LargeBodies;
 use super::{MethodResult, acknowledge};
-use crate::protocol::{Request, RpcError, success, text};
+use crate::protocol::{Request, RpcError, object, string, success};
 use crate::task::{Principal, TaskError, TaskId, TaskView, Tasks};
-use serde_json::Value;
 
 pub(super) async fn get(tasks: &Tasks, caller: &Principal, request: &Request<'_>) -> MethodResult {
     let id = task_id(request)?;
@@ -15,17 +15,16 @@ pub(super) async fn update(
     tasks: &Tasks,
     caller: &Principal,
     request: &Request<'_>,
+    large: &LargeBodies,
 ) -> MethodResult {
-    let responses = request
-        .params
-        .input_responses
-        .and_then(|responses| serde_json::from_str::<Value>(responses.get()).ok());
     let id = task_id(request)?;
-    let Some(Value::Object(responses)) = responses else {
-        return Err(RpcError::invalid_params(
-            "Invalid params: \"inputResponses\" must be an object",
-        ));
-    };
+    let responses = request.params.input_responses;
+    let responses = responses.ok_or_else(|| RpcError::invalid_params("Missing inputResponses"))?;
+    let responses = large
+        .work(responses.get().len(), || {
+            object("inputResponses", responses)
+        })
+        .await?;
     tasks.update(caller, id, responses).await?;
     Ok(acknowledge(request))
 }
@@ -45,7 +44,6 @@ fn task_id(request: &Request<'_>) -> Result<TaskId, RpcError> {
         .params
         .task_id
         .ok_or_else(|| RpcError::invalid_params("Missing taskId"))?;
-    let id = text(id)
-        .ok_or_else(|| RpcError::invalid_params("Invalid params: \"taskId\" must be a string"))?;
+    let id = string("taskId", id)?;
     TaskId::parse(&id).ok_or_else(|| TaskError::NotFound.into())
 }

@@ -64,6 +64,43 @@ async fn json_nests_64_levels_deep_and_no_deeper() {
     discover(&server).answer().await.result();
 }
 
+// A small value takes many times its text in memory.
+#[tokio::test]
+async fn a_request_has_so_many_values_and_no_more() {
+    let server = Server::start(Options::probe().set("server.max-json-values", 1_000)).await;
+    let values = |count: usize| {
+        let call = discover(&server).param("x", json!(vec![1; count]));
+        call.message().to_string()
+    };
+    assert_eq!(discover(&server).send_body(values(900)).await.status, 200);
+    let response = discover(&server).send_body(values(1_000)).await;
+    assert_eq!(response.status, 400);
+    let error = response.json().await["error"].take();
+    assert_eq!(error["code"], -32700, "{error}");
+    let words = error["message"].as_str().unwrap_or_default();
+    assert!(
+        words.contains("1000 values (limit server.max-json-values)"),
+        "{words}"
+    );
+}
+
+// Their work is not that of the threads that serve others, and takes turns.
+#[tokio::test]
+async fn large_bodies_at_once_are_all_answered() {
+    let server = Server::start(Options::probe()).await;
+    let long = "x".repeat(600_000);
+    let mut sent = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let call = server.client().tool("echo", json!({"text": long}));
+        sent.spawn(async move { call.answer().await.result()["content"][0]["text"].clone() });
+    }
+    let small = server.client().result("echo", json!({"text": "x"})).await;
+    assert_eq!(small["content"][0]["text"], "x");
+    while let Some(text) = sent.join_next().await {
+        assert_eq!(text.expect("it is answered"), json!(long));
+    }
+}
+
 #[tokio::test]
 async fn what_is_no_single_request_is_invalid() {
     let server = Server::start(Options::probe()).await;

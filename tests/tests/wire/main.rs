@@ -7,8 +7,10 @@
 )]
 
 mod accept;
+mod arguments;
 mod bodies;
 mod headers;
+mod ids;
 mod ladder;
 mod methods;
 mod origins;
