@@ -12,6 +12,7 @@ pub mod grants;
 pub mod journal;
 pub mod limits;
 pub mod outbound;
+pub mod places;
 pub mod protocol;
 pub mod rehearse;
 pub mod runtime;

@@ -5,6 +5,7 @@
 
 use super::GrantError;
 use super::destinations::{Addresses, Destination, Scheme};
+use crate::places::{Place, Places};
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -32,7 +33,9 @@ pub(crate) struct Names {
 #[derive(Default)]
 struct Learned {
     names: HashMap<IpAddr, HashSet<String>>,
-    connected: usize,
+    /// The tenant's, and those of them that this call took: it has them until it ends.
+    places: Places,
+    taken: Vec<Place>,
 }
 
 impl Sockets {
@@ -65,16 +68,25 @@ impl Sockets {
             names.is_some_and(|names| names.iter().any(|name| self.covers(name, address.port())));
         let may = (named || self.covers(&ip.to_string(), address.port()))
             && self.addresses.check(ip).is_ok()
-            && learned.connected < self.connections;
-        learned.connected += usize::from(may);
+            && learned.taken.len() < self.connections;
+        let place = may.then(|| learned.places.take()).flatten();
+        let may = place.is_some();
+        learned.taken.extend(place);
         may
     }
 }
 
 impl Names {
     /// Of a new instance. Tells WASI what it may connect to.
-    pub(crate) fn prepare(grant: Option<Arc<Sockets>>, wasi: &mut WasiCtxBuilder) -> Self {
-        let learned = Arc::<Mutex<Learned>>::default();
+    pub(crate) fn prepare(
+        grant: Option<Arc<Sockets>>,
+        connections: &Places,
+        wasi: &mut WasiCtxBuilder,
+    ) -> Self {
+        let learned = Arc::new(Mutex::new(Learned {
+            places: connections.clone(),
+            ..Learned::default()
+        }));
         let granted = grant.is_some();
         wasi.allow_tcp(granted)
             .allow_udp(false)
@@ -129,7 +141,11 @@ mod tests {
     fn names(hosts: &[&str], private: &[&str]) -> (Arc<Sockets>, Names) {
         let owned = |all: &[&str]| all.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
         let grant = Arc::new(Sockets::new(&owned(hosts), &owned(private), 2).unwrap());
-        let names = Names::prepare(Some(Arc::clone(&grant)), &mut WasiCtxBuilder::new());
+        let names = Names::prepare(
+            Some(Arc::clone(&grant)),
+            &Places::default(),
+            &mut WasiCtxBuilder::new(),
+        );
         (grant, names)
     }
 

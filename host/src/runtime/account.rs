@@ -5,6 +5,7 @@
 //! anything more runs.
 
 use crate::limits::EPOCH;
+use crate::places::Places;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +18,8 @@ pub struct Accounts {
     pub memory: Option<Arc<MemoryAccount>>,
     /// CPU time.
     pub cpu: Option<Arc<CpuBudget>>,
+    /// Connections to other servers.
+    pub connections: Places,
 }
 
 /// Linear memory of all instances together.

@@ -11,6 +11,7 @@ use crate::grants;
 use crate::journal::{Digest, Effect, Entry, Journal};
 use crate::limits::HttpLimits;
 use crate::outbound::{self, Answer, Asked, Failure};
+use crate::places::Places;
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, Full};
 use hyper::header::{HeaderName, HeaderValue};
@@ -74,13 +75,19 @@ struct Ready {
 struct Hooks {
     grant: Option<Arc<grants::Http>>,
     journal: Arc<Mutex<Journal>>,
+    /// The tenant's.
+    connections: Places,
     ready: Arc<Ready>,
     /// The one that was just made.
     made: Option<Arc<Exchange>>,
 }
 
 impl Requests {
-    pub(super) fn new(grant: Option<Arc<grants::Http>>, journal: Arc<Mutex<Journal>>) -> Self {
+    pub(super) fn new(
+        grant: Option<Arc<grants::Http>>,
+        journal: Arc<Mutex<Journal>>,
+        connections: &Places,
+    ) -> Self {
         let mut context = WasiHttpCtx::new();
         let limits = grant.as_deref().map(|grant| *grant.limits());
         context.set_field_size_limit(limits.unwrap_or_default().header_bytes);
@@ -89,6 +96,7 @@ impl Requests {
             hooks: Hooks {
                 grant,
                 journal,
+                connections: connections.clone(),
                 ready: Arc::default(),
                 made: None,
             },
@@ -298,6 +306,7 @@ impl WasiHttpHooks for Hooks {
         let exchange = Arc::new(Exchange::default());
         self.made = Some(Arc::clone(&exchange));
         let (grant, ready) = (self.grant.clone(), Arc::clone(&self.ready));
+        let connections = self.connections.clone();
         let options = options.unwrap_or_default();
         let asked = Asked {
             connect: options.connect_timeout,
@@ -317,10 +326,13 @@ impl WasiHttpHooks for Hooks {
                 (false, ..) => Answer::Failed(Failure::NotStored),
                 (_, Err(_), _) => Answer::Failed(Failure::RequestBody),
                 (_, _, None) => Answer::Failed(Failure::NotGranted),
-                (true, Ok(_), Some(grant)) => {
-                    let request = with_key(request, mark, digest);
-                    outbound::send(&grant, request, asked).await
-                }
+                (true, Ok(_), Some(grant)) => match connections.take() {
+                    None => Answer::Failed(Failure::Connections),
+                    Some(_place) => {
+                        let request = with_key(request, mark, digest);
+                        outbound::send(&grant, request, asked).await
+                    }
+                },
             };
             let _ = exchange.answer.set(answer.clone());
             given(answer).map(|(response, _)| (response, nothing_more()))

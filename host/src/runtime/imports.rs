@@ -3,6 +3,7 @@
 //! Invariant: whatever a guest hands over is checked here before the rest of the server sees it.
 
 use super::convert;
+use super::http::Requests;
 use super::meter::MemoryLimiter;
 use super::output::{GuestLog, Stdio, cut};
 use super::verbs::{Verbs, Waiting};
@@ -10,6 +11,7 @@ use super::wit::{log, task, types};
 use crate::grants::{Grants, Names};
 use crate::journal::Journal;
 use crate::limits;
+use crate::places::Places;
 use crate::protocol::{Level, parse_guest_json};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -27,7 +29,7 @@ pub(super) struct Guest {
     pub(super) verbs: Arc<dyn Verbs>,
     pub(super) journal: Arc<Mutex<Journal>>,
     pub(super) timers: super::wasi::Timers,
-    pub(super) requests: super::http::Requests,
+    pub(super) requests: Requests,
     pub(super) names: Names,
     log: GuestLog,
 }
@@ -39,13 +41,14 @@ impl Guest {
         log: GuestLog,
         memory: MemoryLimiter,
         grants: &Grants,
+        connections: &Places,
     ) -> Result<Self> {
         let mut resources = ResourceTable::new();
         resources.set_max_capacity(limits::RESOURCES);
         let mut wasi = WasiCtx::builder();
         wasi.stdout(Stdio::new("stdout", log.clone()))
             .stderr(Stdio::new("stderr", log.clone()));
-        let names = Names::prepare(grants.sockets.clone(), &mut wasi);
+        let names = Names::prepare(grants.sockets.clone(), connections, &mut wasi);
         grants.prepare(&mut wasi)?;
         Ok(Self {
             wasi: wasi.build(),
@@ -53,7 +56,7 @@ impl Guest {
             memory,
             verbs,
             names,
-            requests: super::http::Requests::new(grants.http.clone(), Arc::clone(&journal)),
+            requests: Requests::new(grants.http.clone(), Arc::clone(&journal), connections),
             journal,
             timers: Default::default(),
             log,

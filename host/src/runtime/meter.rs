@@ -195,6 +195,7 @@ mod tests {
         let accounts = Accounts {
             memory: Some(Arc::clone(&account)),
             cpu: None,
+            ..Accounts::default()
         };
         let limits = RunLimits {
             memory_bytes: 80,

@@ -16,6 +16,7 @@ use super::wit::{ToolPre, handler};
 use crate::grants::Grants;
 use crate::journal::{Fault, Journal, JournalOptions, Seed, Time};
 use crate::limits::{self, RunLimits};
+use crate::places::Places;
 use crate::protocol::{Answer, ClientFeatures, RpcError};
 use parking_lot::Mutex;
 use std::future::Future;
@@ -235,6 +236,7 @@ impl Runtime {
             GuestLog::new(name.into(), journal),
             MemoryLimiter::new(limits, &Accounts::default()),
             &Grants::default(),
+            &Places::default(),
         );
         let guest = guest.map_err(|error| LoadError::List(RunError::Trap(error.to_string())))?;
         let place = Place {
@@ -269,8 +271,15 @@ impl Runtime {
         log: GuestLog,
     ) -> Result<Returned, RunError> {
         let memory = MemoryLimiter::new(&call.limits, &call.place.accounts);
-        let guest = Guest::new(verbs, call.journal, log, memory, &call.grants)
-            .map_err(|error| RunError::Trap(error.to_string()))?;
+        let guest = Guest::new(
+            verbs,
+            call.journal,
+            log,
+            memory,
+            &call.grants,
+            &call.place.accounts.connections,
+        )
+        .map_err(|error| RunError::Trap(error.to_string()))?;
         let (cpu_ms, place) = (call.limits.cpu_ms, call.place);
         let call = handler::ToolCall {
             name: call.name,

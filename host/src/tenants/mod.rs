@@ -3,10 +3,9 @@
 //! Invariant: a caller has exactly one tenant. If the operator named tenants, a caller of another one
 //! is nobody here.
 
-mod places;
 mod rate;
 
-pub use places::{Place, Places};
+use crate::places::{Place, Places};
 pub use rate::Rate;
 
 use crate::limits::RunLimits;
@@ -37,6 +36,8 @@ pub struct TenantLimits {
     pub progress_per_second: Option<u32>,
     /// Open `subscriptions/listen` streams. More: `-32603`.
     pub max_listens: Option<usize>,
+    /// Bytes of the bodies of its requests together that were not answered yet. More: 503.
+    pub max_bodies_bytes: Option<usize>,
     /// Outbound connections of its instances at once. More: they are refused.
     pub max_connections: Option<usize>,
 }
@@ -54,6 +55,7 @@ impl TenantLimits {
             result_bytes: None,
             progress_per_second: None,
             max_listens: None,
+            max_bodies_bytes: None,
             max_connections: None,
         }
     }
@@ -71,7 +73,7 @@ pub struct Tenant {
     accounts: Accounts,
     progress: Option<Rate>,
     listens: Places,
-    connections: Places,
+    bodies: Places,
 }
 
 impl Tenant {
@@ -85,6 +87,7 @@ impl Tenant {
             cpu: limits
                 .cpu_ms_per_minute
                 .map(|millis| Arc::new(CpuBudget::new(key(name, "cpu-ms-per-minute"), millis))),
+            connections: Places::new(limits.max_connections),
         };
         Self {
             name: name.into(),
@@ -92,7 +95,7 @@ impl Tenant {
             accounts,
             progress: limits.progress_per_second.map(Rate::new),
             listens: Places::new(limits.max_listens),
-            connections: Places::new(limits.max_connections),
+            bodies: Places::new(limits.max_bodies_bytes),
             limits,
         }
     }
@@ -142,10 +145,10 @@ impl Tenant {
         self.listens.take()
     }
 
-    /// A place for an outbound connection.
+    /// Room for the bodies of its requests, in bytes.
     #[must_use]
-    pub fn connection(&self) -> Option<Place> {
-        self.connections.take()
+    pub fn bodies(&self) -> &Places {
+        &self.bodies
     }
 
     /// Does it see a tool?
@@ -265,12 +268,18 @@ mod tests {
             Tenant::new("a", None, limits.clone()),
             Tenant::new("b", None, limits),
         );
-        let held = a.connection();
-        assert!(held.is_some() && a.connection().is_none());
-        assert!(b.connection().is_some(), "another tenant's are its own");
+        let held = a.accounts().connections.take();
+        assert!(held.is_some() && a.accounts().connections.take().is_none());
+        assert!(
+            b.accounts().connections.take().is_some(),
+            "another tenant's are its own"
+        );
         drop(held);
-        assert!(a.connection().is_some());
-        assert!(tenant("c", None).connection().is_some(), "no limit");
+        assert!(a.accounts().connections.take().is_some());
+        assert!(
+            tenant("c", None).accounts().connections.take().is_some(),
+            "no limit"
+        );
     }
 
     #[test]
