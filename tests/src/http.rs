@@ -1,5 +1,5 @@
 //! HTTP for tests: any method, any header, any body; one connection for each request, which closes
-//! when the response is dropped.
+//! when the response is dropped, or one that is kept for many.
 
 use std::net::SocketAddr;
 
@@ -74,6 +74,24 @@ impl Request {
     }
 
     async fn exchange(self, address: SocketAddr) -> Response {
+        let request = self.build(address);
+        let (mut sender, connection) = connect(address).await;
+        let response = sender
+            .send_request(request)
+            .await
+            .expect("the server answers HTTP");
+        let (head, body) = response.into_parts();
+        Response {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body: Body {
+                incoming: body,
+                _connection: connection,
+            },
+        }
+    }
+
+    fn build(self, address: SocketAddr) -> hyper::Request<Full<Bytes>> {
         let mut request = hyper::Request::builder()
             .method(self.method.as_bytes())
             .uri(self.path);
@@ -93,31 +111,52 @@ impl Request {
                 HeaderValue::try_from(address.to_string()).expect("an address"),
             );
         }
-        let request = request
+        request
             .body(Full::new(self.body))
-            .expect("a well-formed request");
+            .expect("a well-formed request")
+    }
+}
 
-        let stream = TcpStream::connect(address)
-            .await
-            .expect("the server accepts connections");
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
-            .await
-            .expect("a connection needs no answer to begin");
-        // How it ends is seen in the response.
-        let connection = tokio::spawn(async move { drop(connection.await) });
-        let response = sender
-            .send_request(request)
-            .await
-            .expect("the server answers HTTP");
-        let (head, body) = response.into_parts();
-        Response {
-            status: head.status.as_u16(),
-            headers: head.headers,
-            body: Body {
-                incoming: body,
-                _connection: Connection(connection),
-            },
+type Sender = http1::SendRequest<Full<Bytes>>;
+
+async fn connect(address: SocketAddr) -> (Sender, Connection) {
+    let stream = TcpStream::connect(address)
+        .await
+        .expect("the server accepts connections");
+    let (sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .expect("a connection needs no answer to begin");
+    // How it ends is seen in the response.
+    let connection = tokio::spawn(async move { drop(connection.await) });
+    (sender, Connection(connection))
+}
+
+/// A connection that is kept for requests one after the other.
+pub(crate) struct KeptAlive {
+    address: SocketAddr,
+    sender: Sender,
+    _connection: Connection,
+}
+
+impl KeptAlive {
+    /// Connects.
+    pub(crate) async fn open(address: SocketAddr) -> Self {
+        let (sender, connection) = connect(address).await;
+        Self {
+            address,
+            sender,
+            _connection: connection,
         }
+    }
+
+    /// Sends a request, and reads the whole response: its status and its body.
+    pub(crate) async fn send(&mut self, request: Request) -> Result<(u16, Bytes), hyper::Error> {
+        self.sender.ready().await?;
+        let request = request.build(self.address);
+        let response = self.sender.send_request(request).await?;
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await?.to_bytes();
+        Ok((status, body))
     }
 }
 

@@ -12,6 +12,7 @@
     reason = "a test that meets the unexpected should fail, saying so"
 )]
 
+mod arena;
 mod asked;
 mod call;
 mod client;
@@ -20,6 +21,8 @@ mod files;
 mod http;
 mod listen;
 mod log;
+mod memory;
+mod neighbour;
 mod raw;
 mod schema;
 mod server;
@@ -29,6 +32,7 @@ mod subjects;
 mod task;
 mod upstream;
 
+pub use arena::{Arena, Terms};
 pub use asked::{Asked, accept};
 pub use call::{Answer, Call};
 pub use client::{Client, Declares, META, TASKS, VERSION};
@@ -37,6 +41,7 @@ pub use files::{guest, node, node_modules, root};
 pub use http::{Request, Response};
 pub use listen::{Heard, Listen};
 pub use log::Log;
+pub use memory::Memory;
 pub use raw::raw;
 pub use schema::{Kind, check, fits};
 pub use server::{Options, Running, Server};

@@ -24,6 +24,7 @@ pub struct Options {
     listen: Option<String>,
     as_configured: bool,
     arguments: Vec<String>,
+    log: Option<&'static str>,
 }
 
 impl Options {
@@ -79,6 +80,13 @@ impl Options {
         self
     }
 
+    /// Another filter of log lines than one that shows all of the server's own (`RUST_LOG`).
+    #[must_use]
+    pub fn log(mut self, filter: &'static str) -> Self {
+        self.log = Some(filter);
+        self
+    }
+
     /// A further argument of the command.
     #[must_use]
     pub fn argument(mut self, argument: &str) -> Self {
@@ -114,7 +122,7 @@ impl Options {
             command.args(["--set", setting]);
         }
         command
-            .env("RUST_LOG", "info,cofferdam=trace")
+            .env("RUST_LOG", self.log.unwrap_or("info,cofferdam=trace"))
             .env("NO_COLOR", "1");
         command
             .stdin(Stdio::null())
