@@ -118,7 +118,11 @@ async fn first_answer(stream: &mut TcpStream) -> Told {
             }
             let read = stream.read_buf(&mut text).await;
             let read = read.expect("the connection stays until its answer is there");
-            assert!(read > 0, "closed after {:?}", String::from_utf8_lossy(&text));
+            assert!(
+                read > 0,
+                "closed after {:?}",
+                String::from_utf8_lossy(&text)
+            );
         }
     })
     .await
@@ -163,7 +167,10 @@ fn answers(text: &[u8]) -> Vec<Told> {
 fn answer(text: &[u8]) -> Option<(Told, usize)> {
     let end = text.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let head = std::str::from_utf8(&text[..end]).expect("a head is text");
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
     let status = status.unwrap_or_else(|| panic!("no status: {head}"));
     let length = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;

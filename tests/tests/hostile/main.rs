@@ -7,3 +7,9 @@
 )]
 
 mod arena;
+mod clients;
+mod end;
+mod floods;
+mod huge;
+mod loops;
+mod memory;

@@ -65,7 +65,10 @@ async fn a_length_that_can_be_read_in_two_ways_ends_the_connection() {
             desk.expect(lines, &request, &[200]).await;
         }
         for lines in [
-            format!("Content-Length: {length}\r\nContent-Length: {}\r\n", length + 1),
+            format!(
+                "Content-Length: {length}\r\nContent-Length: {}\r\n",
+                length + 1
+            ),
             format!("Content-Length: {length}, {length}\r\n"),
             "Content-Length: +5\r\n".to_owned(),
             "Content-Length: -1\r\n".to_owned(),
@@ -117,7 +120,10 @@ async fn codings_that_nobody_undoes_are_refused() {
 async fn a_request_has_one_host_and_one_origin() {
     let arena = Arena::start(terms()).await;
     let desk = Desk::of(&arena);
-    let good = format!("Connection: close\r\nContent-Length: {}\r\n", desk.body.len());
+    let good = format!(
+        "Connection: close\r\nContent-Length: {}\r\n",
+        desk.body.len()
+    );
     let attack = async {
         let mut wrong = Vec::new();
         for (what, lines, target, expected) in [
@@ -153,11 +159,17 @@ async fn what_is_no_http_1_is_refused_and_closed() {
     let wire = Wire::of(&arena);
     let good = Desk::of(&arena).good();
     let attack = async {
-        let handshake = [b"\x16\x03\x01\x00\xf8\x01\x00\x00\xf4\x03\x03".as_slice(), &[0x5a; 237]];
+        let handshake = [
+            b"\x16\x03\x01\x00\xf8\x01\x00\x00\xf4\x03\x03".as_slice(),
+            &[0x5a; 237],
+        ];
         for (what, bytes) in [
             ("HTTP/0.9", b"GET /mcp\r\n\r\n".to_vec()),
             ("a TLS handshake", handshake.concat()),
-            ("HTTP/1.2", good.replace("HTTP/1.1", "HTTP/1.2").into_bytes()),
+            (
+                "HTTP/1.2",
+                good.replace("HTTP/1.1", "HTTP/1.2").into_bytes(),
+            ),
             ("another protocol", b"EHLO example.com\r\n".to_vec()),
             ("zeros", vec![0; 4096]),
             ("ones", vec![0xff; 4096]),
@@ -181,12 +193,24 @@ async fn a_head_without_end_is_refused_at_its_limit() {
     let head = wire.head("server/discover");
     let attack = async {
         for (what, bytes) in [
-            ("a line of 1 MiB", format!("{head}X: {}", "a".repeat(1 << 20))),
+            (
+                "a line of 1 MiB",
+                format!("{head}X: {}", "a".repeat(1 << 20)),
+            ),
             ("a name of 1 MiB", format!("{head}{}", "a".repeat(1 << 20))),
-            ("a million lines", format!("{head}{}", "a:b\r\n".repeat(1_000_000))),
+            (
+                "a million lines",
+                format!("{head}{}", "a:b\r\n".repeat(1_000_000)),
+            ),
             ("a million empty lines", "\r\n".repeat(1_000_000)),
-            ("200 short lines", format!("{head}{}\r\n", "a:b\r\n".repeat(200))),
-            ("a target of 1 MiB", format!("POST /{}", "a".repeat(1 << 20))),
+            (
+                "200 short lines",
+                format!("{head}{}\r\n", "a:b\r\n".repeat(200)),
+            ),
+            (
+                "a target of 1 MiB",
+                format!("POST /{}", "a".repeat(1 << 20)),
+            ),
         ] {
             let told = wire.told(bytes).await;
             assert_eq!(statuses(&told), [431], "{what}: {told:?}");
@@ -240,7 +264,10 @@ async fn a_malformed_body_is_refused_at_once_in_words() {
             ("a negative size", "-1\r\n".to_owned()),
             ("a size beyond 64 bits", "ffffffffffffffff1\r\n".to_owned()),
             ("a chunk longer than its size", "1\r\nab\r\n".to_owned()),
-            ("endless extensions", format!("1;{}\r\n", "a".repeat(100_000))),
+            (
+                "endless extensions",
+                format!("1;{}\r\n", "a".repeat(100_000)),
+            ),
             (
                 "endless trailers",
                 format!("{first}0\r\n{}", "a: b\r\n".repeat(100_000)),
@@ -254,7 +281,11 @@ async fn a_malformed_body_is_refused_at_once_in_words() {
         ] {
             judge(what, desk.wire.told_half_closed(request).await);
         }
-        assert!(wrong.is_empty(), "wanted 400 and words:\n{}", wrong.join("\n"));
+        assert!(
+            wrong.is_empty(),
+            "wanted 400 and words:\n{}",
+            wrong.join("\n")
+        );
     };
     arena.under("malformed bodies", attack).await;
 }
@@ -291,14 +322,22 @@ async fn a_refused_request_leaves_its_body_to_nobody() {
         for (what, from, to, status) in [
             ("another path", "POST /mcp", "POST /x", 404),
             ("another method", "POST /mcp", "PUT /mcp", 405),
-            ("another type", "Type: application/json", "Type: text/plain", 415),
+            (
+                "another type",
+                "Type: application/json",
+                "Type: text/plain",
+                415,
+            ),
             ("no token", "Bearer ", "Bearer x", 401),
         ] {
             let request = desk.with(&lines, "").replace(from, to);
             let told = desk.wire.told(format!("{request}{inner}{last}")).await;
             let told = statuses(&told);
             // The server may close instead of reading on.
-            assert!(told == [status, 400] || told == [status], "{what}: {told:?}");
+            assert!(
+                told == [status, 400] || told == [status],
+                "{what}: {told:?}"
+            );
         }
     };
     arena.under("bodies of refused requests", attack).await;

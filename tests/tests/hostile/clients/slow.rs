@@ -1,0 +1,169 @@
+//! Clients that send a byte now and then: they hold a connection each, for the receive time (30 s) and
+//! no longer, and nobody else waits for them.
+
+use std::time::{Duration, Instant};
+
+use cofferdam_tests::{Arena, Declares};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::{Told, Wire, answers, first_answer, terms};
+
+/// Time for a head, and again for a body (`RECEIVE_TIME`).
+const RECEIVE: Duration = Duration::from_secs(30);
+/// How much later a busy machine may close.
+const LATE: Duration = Duration::from_secs(8);
+/// Between two bytes.
+const TRICKLE: Duration = Duration::from_millis(200);
+/// Connections of each kind that trickle at once.
+const EACH: usize = 150;
+/// Bytes that each of them sends in the short test.
+const BYTES: usize = 20;
+
+/// What is sent at once, and what follows byte by byte, over and over.
+#[derive(Clone)]
+struct Slow {
+    what: &'static str,
+    start: String,
+    piece: &'static str,
+}
+
+/// All ways to be slow.
+fn ways(wire: &Wire) -> Vec<Slow> {
+    let head = wire.head("server/discover");
+    let way = |what, start, piece| Slow { what, start, piece };
+    vec![
+        way("no head at all", String::new(), "\r\n"),
+        way("a method without end", String::new(), "P"),
+        way("a head without end", head.clone(), "X: y\r\n"),
+        way(
+            "a body without end",
+            format!("{head}Content-Length: 100000\r\n\r\n{{"),
+            " ",
+        ),
+        way(
+            "chunks without end",
+            format!("{head}Transfer-Encoding: chunked\r\n\r\n"),
+            "1\r\n \r\n",
+        ),
+        way(
+            "trailers without end",
+            format!("{head}Transfer-Encoding: chunked\r\n\r\n2\r\n{{}}\r\n0\r\n"),
+            "a: b\r\n",
+        ),
+    ]
+}
+
+/// Sends the pieces byte by byte until the server closes, or so many bytes are sent. Gives what came
+/// once it has closed.
+async fn trickle(mut stream: TcpStream, piece: &'static str, bytes: usize) -> Option<Vec<Told>> {
+    let mut text = Vec::new();
+    let mut pieces = piece.bytes().cycle();
+    let mut buffer = [0; 4_096];
+    for _ in 0..bytes {
+        let byte = pieces.next().unwrap_or_default();
+        // After an answer the server may have closed its end.
+        let _ = stream.write_all(&[byte]).await;
+        match tokio::time::timeout(TRICKLE, stream.read(&mut buffer)).await {
+            Err(_) => {}
+            Ok(Ok(read)) if read > 0 => text.extend_from_slice(&buffer[..read]),
+            Ok(_) => return Some(answers(&text)),
+        }
+    }
+    None
+}
+
+#[tokio::test]
+async fn hundreds_of_slow_connections_hold_up_nobody() {
+    let arena = Arena::start(terms()).await;
+    let wire = Wire::of(&arena);
+    let client = arena.mallory(Declares::Nothing);
+    let attack = async {
+        let mut slow = JoinSet::new();
+        for way in ways(&wire) {
+            for _ in 0..EACH {
+                let stream = wire.open(way.start.as_bytes()).await;
+                slow.spawn(trickle(stream, way.piece, BYTES));
+            }
+        }
+        let count = slow.len();
+        // The attacker's own calls are served as well, while all of them are open.
+        let mut served = 0;
+        while slow.try_join_next().is_none() {
+            client.result("hostile.echo", json!({"text": "x"})).await;
+            served += 1;
+        }
+        while let Some(ended) = slow.join_next().await {
+            ended.expect("it does not panic");
+        }
+        println!("{count} slow connections, {served} calls beside them");
+        assert!(served > 0);
+    };
+    arena.under("slow connections", attack).await;
+}
+
+// The one test that waits for the receive time.
+#[tokio::test]
+async fn whoever_is_slow_for_long_is_closed_or_told_so() {
+    let arena = Arena::start(terms()).await;
+    let wire = Wire::of(&arena);
+    let client = arena.mallory(Declares::Nothing);
+    let attack = async {
+        let begun = Instant::now();
+        let bytes = 400;
+        let mut slow = JoinSet::new();
+        for way in ways(&wire) {
+            let stream = wire.open(way.start.as_bytes()).await;
+            slow.spawn(async move {
+                let came = trickle(stream, way.piece, bytes).await;
+                (way.what, came, begun.elapsed())
+            });
+        }
+        // After an answer, the next head has its time; so has a body that never begins.
+        let discover = wire.request(&client.request("server/discover", json!({})));
+        let mut idle = wire.open(discover.as_bytes()).await;
+        first_answer(&mut idle).await;
+        slow.spawn(async move {
+            let mut text = Vec::new();
+            let _ = idle.read_to_end(&mut text).await;
+            (
+                "nothing after an answer",
+                Some(answers(&text)),
+                begun.elapsed(),
+            )
+        });
+        let mut wrong = Vec::new();
+        let ended = async {
+            while let Some(ended) = slow.join_next().await {
+                let (what, came, after) = ended.expect("it does not panic");
+                println!("{what}: closed after {after:?}, {came:?}");
+                let body = what.starts_with("a body")
+                    || what.starts_with("chunks")
+                    || what.starts_with("trailers");
+                let right = match &came {
+                    Some(told) if body => {
+                        matches!(&told[..], [told] if told.status == 408 && told.message().contains("30"))
+                    }
+                    Some(told) => told.is_empty() || (told.len() == 1 && told[0].status == 408),
+                    None => false,
+                };
+                if !right || after < RECEIVE - Duration::from_secs(1) {
+                    wrong.push(format!("{what}: after {after:?} {came:?}"));
+                }
+            }
+        };
+        let in_time = tokio::time::timeout(RECEIVE + LATE, ended).await;
+        assert!(
+            in_time.is_ok(),
+            "some are still open after {:?}",
+            begun.elapsed()
+        );
+        assert!(
+            wrong.is_empty(),
+            "wanted an end, 408 for bodies, with its limit: {wrong:#?}"
+        );
+    };
+    arena.under("slow to the end", attack).await;
+}
