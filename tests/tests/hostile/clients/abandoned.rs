@@ -47,10 +47,12 @@ async fn a_client_that_closes_its_half_has_gone() {
     let wire = Wire::of(&arena);
     let client = arena.mallory(Declares::Nothing);
     let attack = async {
-        // What was answered at once, it still gets.
+        // What was answered at once, it may still get.
         let discover = wire.request(&client.request("server/discover", json!({})));
-        let told = wire.told_half_closed(&discover).await;
-        assert_eq!(statuses(&told), [200], "{told:?}");
+        for _ in 0..20 {
+            let told = statuses(&wire.told_half_closed(&discover).await);
+            assert!(told == [200] || told.is_empty(), "{told:?}");
+        }
         // Half a request is none.
         for part in [0, 1, 40] {
             let told = wire.told_half_closed(&discover.as_bytes()[..part]).await;
@@ -67,10 +69,11 @@ async fn a_client_that_closes_its_half_has_gone() {
     arena.under("half-closed connections", attack).await;
 }
 
-// A connection whose client went away in an answer is not read on, and others are.
+// What became a task goes on without its client, so it counts: whoever leaves gets no more than others.
 #[tokio::test]
-async fn tasks_begun_by_those_who_left_are_still_theirs_alone() {
-    let arena = Arena::start(terms()).await;
+async fn tasks_of_clients_that_left_count_towards_the_limit() {
+    // What waits for its client must not wait with its instance here: there are few.
+    let arena = Arena::start(terms().set("tasks.park-after-ms", 10)).await;
     let wire = Wire::of(&arena);
     let client = arena.mallory(Declares::TasksAndForms);
     let attack = async {

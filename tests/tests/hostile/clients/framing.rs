@@ -296,7 +296,8 @@ async fn pipelined_requests_are_served_up_to_the_first_that_is_garbage() {
     let desk = Desk::of(&arena);
     let attack = async {
         for garbage in ["\0\u{1}\u{2} garbage\r\n\r\n", "GET\r\n\r\n", "{}\r\n\r\n"] {
-            let request = format!("{}{garbage}{}", desk.good().repeat(200), desk.good());
+            // Nothing behind it: what is not read when a server closes takes answers along.
+            let request = format!("{}{garbage}", desk.good().repeat(200));
             let told = statuses(&desk.wire.told(request).await);
             assert_eq!((told.len(), told.last()), (201, Some(&400)), "{garbage:?}");
             assert!(told[..200].iter().all(|status| *status == 200), "{told:?}");

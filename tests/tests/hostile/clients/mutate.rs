@@ -157,7 +157,7 @@ fn values() -> Vec<String> {
     .map(str::to_owned)
     .to_vec();
     values.push(format!("\"{}\"", "x".repeat(100_000)));
-    values.push("9".repeat(1_000));
+    values.push("9".repeat(300));
     // Wherever it is put, one level below the message at least, it is too deep; at the root it is not.
     values.push(format!("{}{}", "[".repeat(DEPTH), "]".repeat(DEPTH)));
     values

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cofferdam_tests::{Arena, Client, Declares, Listen, Memory, Terms, patient};
+use cofferdam_tests::{Arena, Client, Declares, Memory, Task, Terms, patient};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -52,16 +52,13 @@ async fn streams_over_the_limit_are_refused_and_their_places_come_back() {
         // The place of one that ended, and of those that are left, are there again.
         open.push(client.listen(tools_changed()).await);
         open.truncate(LISTENS / 2);
+        let mut more = Vec::new();
         let again = async {
-            while open.len() < LISTENS {
-                let call = client.request(
-                    "subscriptions/listen",
-                    json!({"notifications": tools_changed()}),
-                );
-                let response = call.clone().send().await;
+            while open.len() + more.len() < LISTENS {
+                let filter = json!({"notifications": tools_changed()});
+                let response = client.request("subscriptions/listen", filter).send().await;
                 if response.header("content-type") == "text/event-stream" {
-                    drop(response);
-                    open.push(Listen::open(call).await);
+                    more.push(response);
                 }
             }
         };
@@ -100,7 +97,7 @@ async fn connections_over_the_limit_wait_and_those_within_it_are_served() {
         assert!(early.is_err(), "served over the limit: {early:?}");
         // And all are served in the end.
         served.clear();
-        for mut stream in waiting {
+        for mut stream in waiting.into_iter().skip(1) {
             let told = patient(
                 "the turn of a connection that waits",
                 first_answer(&mut stream),
@@ -147,11 +144,10 @@ async fn streams_that_nobody_reads_hold_a_bounded_backlog() {
         for _ in 0..STREAMS {
             unread.push(reluctant(&wire, &wire.request(&listen)).await);
         }
-        // As many notifications as a call can send, each with a long token, to one who does not read
-        // them. What is bounded in number must be bounded in bytes.
+        // As many notifications as a call can send, each with a long token, to one who does not read.
         let long = "x".repeat(512 << 10);
         let progress = client
-            .tool("hostile.progress", json!({"steps": 100_000}))
+            .tool("hostile.progress", json!({"steps": 2_000, "delay_ms": 20}))
             .meta("progressToken", json!(long));
         for _ in 0..3 {
             unread.push(reluctant(&wire, &wire.request(&progress)).await);
@@ -179,6 +175,60 @@ async fn streams_that_nobody_reads_hold_a_bounded_backlog() {
 
 async fn read_more(stream: &mut TcpStream, text: &mut Vec<u8>) -> bool {
     stream.read_buf(text).await.is_ok_and(|read| read > 0)
+}
+
+// Every message of a stream carries its request's id: what is bounded in number must be in bytes.
+#[tokio::test]
+async fn notifications_that_nobody_reads_are_bounded_in_bytes() {
+    const STREAMS: usize = 10;
+    const TASKS: usize = 32;
+    const MOST: u64 = 64 << 20;
+    let arena = Arena::start(Terms {
+        elsewhere: 256 << 20,
+        ..terms().set("tasks.park-after-ms", 10)
+    })
+    .await;
+    let wire = Wire::of(&arena);
+    let client = arena.mallory(Declares::TasksAndForms);
+    let attack = async {
+        let mut tasks = Vec::new();
+        for _ in 0..TASKS {
+            let task = client.task("hostile.ask", json!({"keys": ["k"]})).await;
+            task.until("input_required").await;
+            tasks.push(task);
+        }
+        let ids: Vec<&str> = tasks.iter().map(Task::id).collect();
+        let listen = client
+            .request(
+                "subscriptions/listen",
+                json!({"notifications": {"taskIds": ids}}),
+            )
+            .id(json!("x".repeat(512 << 10)));
+        let request = wire.request(&listen);
+        let pid = arena.server().pid();
+        let before = Memory::of(pid).now;
+        Memory::forget_peak(pid);
+        let mut unread = Vec::new();
+        for _ in 0..STREAMS {
+            let stream = reluctant(&wire, &request).await;
+            let begun = patient("an answer to begin", stream.readable()).await;
+            begun.expect("it is open");
+            unread.push(stream);
+        }
+        for task in &tasks {
+            task.cancel().await;
+        }
+        for task in &tasks {
+            task.until("cancelled").await;
+        }
+        let grew = Memory::of(pid).peak.saturating_sub(before);
+        println!(
+            "{STREAMS} unread streams of {TASKS} tasks: {} MiB more",
+            grew >> 20
+        );
+        assert!(grew <= MOST, "{} MiB", grew >> 20);
+    };
+    arena.under("notifications with long ids", attack).await;
 }
 
 #[tokio::test]
