@@ -25,7 +25,7 @@ const QUIET: u64 = 500;
 /// Fewest calls of the neighbour that are looked at for an attack: those after a short one count, too.
 const LEAST: u64 = 50;
 
-/// Bytes of one call of a host function (`HOST_CALL_BYTES`).
+/// Most bytes that a call of a host function hands over (`HOST_CALL_BYTES`).
 const HOST_CALL: u64 = 64 << 20;
 /// A call's records, its questions and answers, and its journal, each at its limit, bytes.
 const KEPT: u64 = (16 << 20) + (8 << 20) + (4 << 20);
@@ -59,6 +59,8 @@ pub struct Terms {
     pub cpu_ms: u64,
     /// `sandbox.wall-ms`.
     pub wall_ms: u64,
+    /// Most bytes that one of its tools hands over at once, up to `HOST_CALL_BYTES`.
+    pub handed_over: u64,
     /// Bytes the server may hold for what mallory does without an instance (bodies, streams).
     pub elsewhere: u64,
     /// Other settings.
@@ -75,7 +77,8 @@ impl Default for Terms {
             memory_bytes: 64 << 20,
             result_bytes: 4 << 20,
             cpu_ms: 1_000,
-            wall_ms: 10_000,
+            wall_ms: 30_000,
+            handed_over: HOST_CALL,
             elsewhere: 0,
             settings: Vec::new(),
         }
@@ -95,10 +98,10 @@ impl Terms {
         self.instances * 2
     }
 
-    /// Most bytes the server may grow by while mallory attacks. A host call's bytes are there up to
-    /// three times: as they came, as they are kept, and as JSON.
+    /// Most bytes the server may grow by while mallory attacks. What a tool hands over is there
+    /// up to three times: as it came, as it is kept, and as JSON.
     fn most_growth(&self) -> u64 {
-        let each = self.memory_bytes + 3 * HOST_CALL + 2 * self.result_bytes + KEPT;
+        let each = self.memory_bytes + 3 * self.handed_over + 2 * self.result_bytes + KEPT;
         self.instances * each + self.lasting_growth()
     }
 

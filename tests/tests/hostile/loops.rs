@@ -1,0 +1,172 @@
+//! Tools that do not end by themselves, and do not listen.
+
+use cofferdam_tests::{Arena, Declares, Task, Terms};
+use serde_json::{Value, json};
+
+use crate::end::{End, end, ends};
+
+const WAYS: [Declares; 2] = [Declares::Nothing, Declares::Tasks];
+
+#[tokio::test]
+async fn loops_end_with_their_cpu_time() {
+    let arena = Arena::start(Terms {
+        cpu_ms: 300,
+        ..Terms::default()
+    })
+    .await;
+    for (declares, name) in WAYS
+        .into_iter()
+        .zip(["12 loops at once", "12 loops in tasks"])
+    {
+        let mallory = arena.mallory(declares);
+        let attack = ends(&mallory, "spin", json!({}), 12);
+        for end in arena.under(name, attack).await {
+            end.refused(&["sandbox.cpu-ms", "300 ms"]);
+        }
+    }
+}
+
+// The host waits for a guest that waits for the end of time. It costs nobody an instance but mallory.
+#[tokio::test]
+async fn endless_waits_end_with_their_wall_time() {
+    let arena = Arena::start(Terms {
+        wall_ms: 500,
+        ..Terms::default()
+    })
+    .await;
+    let mallory = arena.mallory(Declares::Nothing);
+    let attack = async {
+        for how in ["instant", "duration", "poll", "sleep"] {
+            for end in ends(&mallory, "doze", json!({"how": how}), 4).await {
+                end.refused(&["sandbox.wall-ms", "500 ms"]);
+            }
+        }
+    };
+    arena.under("endless waits", attack).await;
+}
+
+// A task that waits for the end of time holds no instance, and ends with its ttl.
+#[tokio::test]
+async fn endless_waits_of_tasks_are_parked() {
+    let terms = Terms::default().set("tasks.park-after-ms", 50);
+    let arena = Arena::start(terms.set("tasks.ttl-ms", 3_000)).await;
+    let mallory = arena.mallory(Declares::Tasks);
+    let attack = async {
+        let mut tasks = Vec::new();
+        for how in ["instant", "duration", "poll", "sleep"] {
+            tasks.push(mallory.task("hostile.doze", json!({"how": how})).await);
+        }
+        arena.at_rest().await;
+        for task in &tasks {
+            assert_eq!(task.status().await, "working");
+        }
+        for task in tasks {
+            End::of_task(&task.end().await).refused(&["ttl"]);
+        }
+    };
+    arena.under("endless waits of tasks", attack).await;
+}
+
+/// Tools that do not see that their call is over, and what they are called with.
+fn deaf() -> [(&'static str, Value); 3] {
+    [
+        ("spin", json!({})),
+        ("deaf", json!({"ms": 0})),
+        ("deaf", json!({"ms": 3_600_000})),
+    ]
+}
+
+/// Nothing but the grace may end what runs.
+fn only_the_grace() -> Terms {
+    let terms = Terms {
+        cpu_ms: 30_000,
+        ..Terms::default()
+    };
+    terms.set("tasks.grace-ms", 200)
+}
+
+#[tokio::test]
+async fn who_ignores_that_the_client_left_is_dropped() {
+    let arena = Arena::start(only_the_grace()).await;
+    let mallory = arena.mallory(Declares::Nothing);
+    let attack = async {
+        for (tool, arguments) in deaf() {
+            let calls: Vec<_> = (0..4)
+                .map(|_| {
+                    let call = mallory.tool(&format!("hostile.{tool}"), arguments.clone());
+                    tokio::spawn(call.answer())
+                })
+                .collect();
+            let all = async { while arena.server().running().await.instances < 4 {} };
+            cofferdam_tests::patient("all of the share to run", all).await;
+            for call in calls {
+                call.abort();
+            }
+            arena.at_rest().await;
+        }
+    };
+    arena.under("clients that left deaf tools", attack).await;
+    dropped(&arena, 12);
+}
+
+#[tokio::test]
+async fn who_ignores_a_cancelled_task_is_dropped() {
+    let arena = Arena::start(only_the_grace()).await;
+    let mallory = arena.mallory(Declares::Tasks);
+    let attack = async {
+        for (tool, arguments) in deaf() {
+            let mut tasks: Vec<Task> = Vec::new();
+            for _ in 0..4 {
+                let name = format!("hostile.{tool}");
+                tasks.push(mallory.task(&name, arguments.clone()).await);
+            }
+            for task in &tasks {
+                task.cancel().await;
+                assert_eq!(task.status().await, "cancelled");
+            }
+            arena.at_rest().await;
+        }
+    };
+    arena.under("cancelled tasks of deaf tools", attack).await;
+    // Those that sleep for an hour had given their instances back.
+    dropped(&arena, 8);
+}
+
+/// So many runs were dropped, and the log says so.
+#[track_caller]
+fn dropped(arena: &Arena, runs: usize) {
+    let log = arena.server().log();
+    assert_eq!(
+        log.count(&["dropped a run that went on"]),
+        runs,
+        "{}",
+        log.text()
+    );
+}
+
+// Many loops, each for as long as it may: the tenant's queue is full of them, the neighbour's is empty.
+#[tokio::test]
+async fn a_queue_of_loops_is_mallorys_own() {
+    let arena = Arena::start(Terms {
+        cpu_ms: 50,
+        waiting: 8,
+        ..Terms::default()
+    })
+    .await;
+    let mallory = arena.mallory(Declares::Nothing);
+    let attack = ends(&mallory, "spin", json!({}), 40);
+    let (mut ran, mut refused) = (0, 0);
+    for end in arena.under("a queue of loops", attack).await {
+        let text = end.refused(&[]);
+        if text.contains("sandbox.cpu-ms") {
+            ran += 1;
+        } else {
+            end.refused(&["4 instances", "8 calls", "limits of the tenant"]);
+            refused += 1;
+        }
+    }
+    assert!(ran >= 12 && refused > 0, "{ran} ran, {refused} refused");
+    end(&mallory, "spin", json!({}))
+        .await
+        .refused(&["sandbox.cpu-ms"]);
+}
