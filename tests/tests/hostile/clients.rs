@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 use cofferdam_tests::{Arena, Call, Terms, VERSION, patient};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 /// What these attacks need: the tools of the probe, few instances, little memory.
 fn terms() -> Terms {
@@ -75,6 +75,18 @@ impl Wire {
         let mut stream = connected.expect("the server accepts connections");
         // A server that refuses early may close before it has read everything.
         let _ = stream.write_all(bytes).await;
+        stream
+    }
+
+    /// The same on one that takes as little as can be before it is read.
+    async fn reluctant(&self, request: &str) -> TcpStream {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(4_096).expect("a small buffer");
+        let connected = socket.connect(self.address).await;
+        let mut stream = connected.expect("the server accepts connections");
+        let written = stream.write_all(request.as_bytes());
+        let written = patient("a request to be taken", written).await;
+        written.expect("the server reads");
         stream
     }
 

@@ -349,7 +349,8 @@ fn unnamed(changes: &[Change], message: Option<&str>) -> Option<String> {
             vec!["deeper than 64".to_owned()]
         }
         Change::Put(path, _) | Change::Delete(path) => names_of(path),
-        Change::Add(_) => return Some("what nobody knows should be passed over".to_owned()),
+        // Refused only where what may be there is said by somebody, such as a form.
+        Change::Add(_) => vec!["com.example/unknown".to_owned()],
         Change::Header("Authorization", _)
         | Change::MoreHeader("Authorization", _)
         | Change::NoHeader("Authorization") => vec!["token".to_owned()],
@@ -388,6 +389,12 @@ fn names_of(path: &[String]) -> Vec<String> {
         ("dry", "mcp-param-dry"),
         ("number", "mcp-param-zone"),
         ("zone", "mcp-param-zone"),
+        // A state is for the arguments that it was given for.
+        ("arguments", "requeststate"),
+        (
+            "io.modelcontextprotocol/clientcapabilities",
+            "client capability",
+        ),
     ];
     for (member, header) in repeated {
         if names.iter().any(|name| name == member) {

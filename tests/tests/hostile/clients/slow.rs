@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use cofferdam_tests::{Arena, Declares};
+use cofferdam_tests::{Arena, Declares, Terms, patient};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -28,16 +28,27 @@ struct Slow {
     what: &'static str,
     start: String,
     piece: &'static str,
+    /// The head is whole: the server can answer.
+    head: bool,
 }
 
 /// All ways to be slow.
 fn ways(wire: &Wire) -> Vec<Slow> {
     let head = wire.head("server/discover");
-    let way = |what, start, piece| Slow { what, start, piece };
+    let in_head = |what, start, piece| Slow {
+        what,
+        start,
+        piece,
+        head: false,
+    };
+    let way = |what, start, piece| Slow {
+        head: true,
+        ..in_head(what, start, piece)
+    };
     vec![
-        way("no head at all", String::new(), "\r\n"),
-        way("a method without end", String::new(), "P"),
-        way("a head without end", head.clone(), "X: y\r\n"),
+        in_head("no head at all", String::new(), "\r\n"),
+        in_head("a method without end", String::new(), "P"),
+        in_head("a head without end", head.clone(), "X: y\r\n"),
         way(
             "a body without end",
             format!("{head}Content-Length: 100000\r\n\r\n{{"),
@@ -104,7 +115,7 @@ async fn hundreds_of_slow_connections_hold_up_nobody() {
     arena.under("slow connections", attack).await;
 }
 
-// The one test that waits for the receive time.
+// Waits for the receive time.
 #[tokio::test]
 async fn whoever_is_slow_for_long_is_closed_or_told_so() {
     let arena = Arena::start(terms()).await;
@@ -112,58 +123,80 @@ async fn whoever_is_slow_for_long_is_closed_or_told_so() {
     let client = arena.mallory(Declares::Nothing);
     let attack = async {
         let begun = Instant::now();
-        let bytes = 400;
         let mut slow = JoinSet::new();
         for way in ways(&wire) {
             let stream = wire.open(way.start.as_bytes()).await;
             slow.spawn(async move {
-                let came = trickle(stream, way.piece, bytes).await;
-                (way.what, came, begun.elapsed())
+                let came = trickle(stream, way.piece, usize::MAX).await;
+                (way.what, way.head, came.unwrap_or_default())
             });
         }
-        // After an answer, the next head has its time; so has a body that never begins.
+        // After an answer, the next head has its time.
         let discover = wire.request(&client.request("server/discover", json!({})));
         let mut idle = wire.open(discover.as_bytes()).await;
         first_answer(&mut idle).await;
         slow.spawn(async move {
             let mut text = Vec::new();
             let _ = idle.read_to_end(&mut text).await;
-            (
-                "nothing after an answer",
-                Some(answers(&text)),
-                begun.elapsed(),
-            )
+            ("nothing after an answer", false, answers(&text))
         });
         let mut wrong = Vec::new();
         let ended = async {
             while let Some(ended) = slow.join_next().await {
-                let (what, came, after) = ended.expect("it does not panic");
-                println!("{what}: closed after {after:?}, {came:?}");
-                let body = what.starts_with("a body")
-                    || what.starts_with("chunks")
-                    || what.starts_with("trailers");
-                let right = match &came {
-                    Some(told) if body => {
-                        matches!(&told[..], [told] if told.status == 408 && told.message().contains("30"))
-                    }
-                    Some(told) => told.is_empty() || (told.len() == 1 && told[0].status == 408),
-                    None => false,
+                let after = begun.elapsed();
+                let (what, head, told) = ended.expect("it does not panic");
+                println!("{what}: closed after {after:?}, {told:?}");
+                let right = match &told[..] {
+                    // Its limit is named.
+                    [told] if head => told.status == 408 && told.message().contains("30 s"),
+                    [told] => told.status == 408,
+                    told => told.is_empty() && !head,
                 };
                 if !right || after < RECEIVE - Duration::from_secs(1) {
-                    wrong.push(format!("{what}: after {after:?} {came:?}"));
+                    wrong.push(format!("{what}: after {after:?} {told:?}"));
                 }
             }
         };
         let in_time = tokio::time::timeout(RECEIVE + LATE, ended).await;
-        assert!(
-            in_time.is_ok(),
-            "some are still open after {:?}",
-            begun.elapsed()
-        );
-        assert!(
-            wrong.is_empty(),
-            "wanted an end, 408 for bodies, with its limit: {wrong:#?}"
-        );
+        let after = begun.elapsed();
+        assert!(in_time.is_ok(), "some are still open after {after:?}");
+        wrong
     };
-    arena.under("slow to the end", attack).await;
+    let wrong = arena.under("slow to the end", attack).await;
+    assert!(wrong.is_empty(), "not closed as they should be: {wrong:#?}");
+}
+
+// Whoever takes nothing of an answer holds a place among the connections, and the answer. Waits for the
+// receive time, too, which is time enough to take a byte.
+#[tokio::test]
+async fn whoever_does_not_read_keeps_no_place_for_ever() {
+    // More than the kernel takes for it.
+    const ANSWER: usize = 12 << 20;
+    let arena = Arena::start(Terms {
+        result_bytes: 16 << 20,
+        memory_bytes: 64 << 20,
+        ..terms()
+    })
+    .await;
+    let wire = Wire::of(&arena);
+    let client = arena.mallory(Declares::Nothing);
+    let call = wire.request(&client.tool("hostile.large", json!({"bytes": ANSWER})));
+    let attack = async {
+        let stream = wire.reluctant(&call).await;
+        let begun = patient("an answer to begin", stream.readable()).await;
+        begun.expect("it is open");
+        // Nothing says when the server gives up but the rest that does not come.
+        tokio::time::sleep(RECEIVE + LATE).await;
+        let mut text = Vec::new();
+        let mut rest = stream.take(ANSWER as u64);
+        // It ends early, by an end or by an error.
+        let _ = patient("the rest of an answer", rest.read_to_end(&mut text)).await;
+        text.len()
+    };
+    let came = arena.under("an answer that nobody takes", attack).await;
+    assert!(
+        came < ANSWER,
+        "the whole answer was kept for {:?}",
+        RECEIVE + LATE
+    );
 }

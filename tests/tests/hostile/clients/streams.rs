@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use cofferdam_tests::{Arena, Client, Declares, Memory, Task, Terms, patient};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
 
 use super::{Wire, first_answer, terms};
 
@@ -108,22 +108,6 @@ async fn connections_over_the_limit_wait_and_those_within_it_are_served() {
     arena.under("idle connections", attack).await;
 }
 
-/// A connection that takes as little as can be before it is read.
-async fn reluctant(wire: &Wire, request: &str) -> TcpStream {
-    let socket = TcpSocket::new_v4().expect("a socket");
-    socket.set_recv_buffer_size(4_096).expect("a small buffer");
-    let stream = socket.connect(wire.address).await;
-    let stream = stream.expect("the server accepts connections");
-    let mut stream = stream;
-    let written = patient(
-        "a request to be taken",
-        stream.write_all(request.as_bytes()),
-    )
-    .await;
-    written.expect("the server reads");
-    stream
-}
-
 #[tokio::test]
 async fn streams_that_nobody_reads_hold_a_bounded_backlog() {
     const STREAMS: usize = 100;
@@ -142,7 +126,7 @@ async fn streams_that_nobody_reads_hold_a_bounded_backlog() {
         );
         let mut unread = Vec::new();
         for _ in 0..STREAMS {
-            unread.push(reluctant(&wire, &wire.request(&listen)).await);
+            unread.push(wire.reluctant(&wire.request(&listen)).await);
         }
         // As many notifications as a call can send, each with a long token, to one who does not read.
         let long = "x".repeat(512 << 10);
@@ -150,7 +134,7 @@ async fn streams_that_nobody_reads_hold_a_bounded_backlog() {
             .tool("hostile.progress", json!({"steps": 2_000, "delay_ms": 20}))
             .meta("progressToken", json!(long));
         for _ in 0..3 {
-            unread.push(reluctant(&wire, &wire.request(&progress)).await);
+            unread.push(wire.reluctant(&wire.request(&progress)).await);
         }
         let ended = task.end().await;
         assert_eq!(ended["status"], "completed", "{ended}");
@@ -210,7 +194,7 @@ async fn notifications_that_nobody_reads_are_bounded_in_bytes() {
         Memory::forget_peak(pid);
         let mut unread = Vec::new();
         for _ in 0..STREAMS {
-            let stream = reluctant(&wire, &request).await;
+            let stream = wire.reluctant(&request).await;
             let begun = patient("an answer to begin", stream.readable()).await;
             begun.expect("it is open");
             unread.push(stream);
@@ -249,7 +233,7 @@ async fn answers_that_nobody_reads_hold_one_answer_each() {
         let mut unread = Vec::new();
         for _ in 0..STREAMS {
             // Ten calls on each connection: the second must wait until the first is read.
-            unread.push(reluctant(&wire, &call.repeat(10)).await);
+            unread.push(wire.reluctant(&call.repeat(10)).await);
         }
         for stream in &unread {
             let begun = stream.readable();
