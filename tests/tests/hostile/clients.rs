@@ -7,6 +7,7 @@
 mod abandoned;
 mod framing;
 mod fuzz;
+mod ids;
 mod json;
 mod mutate;
 mod slow;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use cofferdam_tests::{Arena, Declares, Terms, patient};
+use cofferdam_tests::{Arena, Declares, Options, Server, Terms, patient};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -199,4 +199,39 @@ async fn whoever_does_not_read_keeps_no_place_for_ever() {
         "the whole answer was kept for {:?}",
         RECEIVE + LATE
     );
+}
+
+// Slow clients do not keep a server from stopping: after the drain time they are cut off.
+#[tokio::test]
+async fn a_server_stops_whoever_is_slow() {
+    let mut server = Server::start(Options::probe().set("server.drain-ms", 500)).await;
+    let wire = Wire {
+        address: server.address(),
+        token: String::new(),
+    };
+    let large = server.client().tool("large", json!({"bytes": 6 << 20}));
+    let mut held = Vec::new();
+    for way in ways(&wire) {
+        for _ in 0..10 {
+            held.push(wire.open(way.start.as_bytes()).await);
+        }
+    }
+    for _ in 0..5 {
+        let stream = wire.reluctant(&wire.request(&large)).await;
+        let begun = patient("an answer to begin", stream.readable()).await;
+        begun.expect("it is open");
+        held.push(stream);
+    }
+    let begun = Instant::now();
+    server.stop().await;
+    println!(
+        "stopped after {:?}, with {} slow connections",
+        begun.elapsed(),
+        held.len()
+    );
+    // None of them is open any more.
+    for mut stream in held {
+        let mut rest = Vec::new();
+        let _ = patient("the end of a connection", stream.read_to_end(&mut rest)).await;
+    }
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use cofferdam_tests::{Arena, Client, Declares, Memory, Task, Terms, patient};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::{Wire, first_answer, terms};
@@ -106,6 +107,56 @@ async fn connections_over_the_limit_wait_and_those_within_it_are_served() {
         }
     };
     arena.under("idle connections", attack).await;
+}
+
+// The operating system's limit is less than the server's own: what is open goes on, and when files can
+// be opened again, others come in.
+#[tokio::test]
+async fn a_server_that_can_open_no_more_files_serves_on() {
+    const LEFT: usize = 30;
+    let arena = Arena::start(terms()).await;
+    let wire = Wire::of(&arena);
+    let client = arena.mallory(Declares::Tasks);
+    let request = wire.request(&client.request("server/discover", json!({})));
+    let call = wire.request(&client.tool("hostile.finish", json!({})));
+    let pid = arena.server().pid();
+    let attack = async {
+        let mut first = wire.open(request.as_bytes()).await;
+        first_answer(&mut first).await;
+        let open = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("the server runs");
+        let before = limit_files(pid, Some((open.count() + LEFT) as u64));
+        let mut streams = Vec::new();
+        for _ in 0..3 * LEFT {
+            streams.push(wire.open(request.as_bytes()).await);
+        }
+        let log = arena.server().log();
+        log.line(&["could not accept a connection"]).await;
+        // A call that becomes a task, and so is stored.
+        for _ in 0..5 {
+            let written = first.write_all(call.as_bytes()).await;
+            written.expect("it is open");
+            let told = first_answer(&mut first).await;
+            assert_eq!(told.status, 200, "{told:?}");
+            assert!(told.body.contains("\"taskId\""), "{told:?}");
+        }
+        // The neighbour's connection is open, too. Now the others leave, without a look at the answer.
+        streams.clear();
+        assert_eq!(client.call("hostile.count", json!({})).await.status, 200);
+        limit_files(pid, before);
+    };
+    arena.under("no more files", attack).await;
+}
+
+/// Sets how many files a process may have open, and gives how many it might have before.
+fn limit_files(pid: u32, most: Option<u64>) -> Option<u64> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let limit = Rlimit {
+        current: most,
+        // As it is: the server has it from the tests.
+        ..getrlimit(Resource::Nofile)
+    };
+    let before = prlimit(pid, Resource::Nofile, limit);
+    before.expect("the server runs").current
 }
 
 #[tokio::test]
