@@ -127,7 +127,7 @@ impl Terms {
             ..
         } = self;
         Config::new(&format!(
-            "{hostile}{}\
+            "{hostile}{}[tools.grants]\nenv = {{ NEIGHBOUR = \"its own\" }}\n\
              [tenants.mallory]\n\
              tools = [\"{HOSTILE}*\"]\n\
              max-instances = {instances}\nmax-waiting = {waiting}\nmax-tasks = {tasks}\n\

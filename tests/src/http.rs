@@ -132,7 +132,7 @@ async fn connect(address: SocketAddr) -> (Sender, Connection) {
 }
 
 /// A connection that is kept for requests one after the other.
-pub(crate) struct KeptAlive {
+pub struct KeptAlive {
     address: SocketAddr,
     sender: Sender,
     _connection: Connection,
@@ -140,7 +140,10 @@ pub(crate) struct KeptAlive {
 
 impl KeptAlive {
     /// Connects.
-    pub(crate) async fn open(address: SocketAddr) -> Self {
+    ///
+    /// # Panics
+    /// If the server cannot be reached.
+    pub async fn open(address: SocketAddr) -> Self {
         let (sender, connection) = connect(address).await;
         Self {
             address,
@@ -150,7 +153,10 @@ impl KeptAlive {
     }
 
     /// Sends a request, and reads the whole response: its status and its body.
-    pub(crate) async fn send(&mut self, request: Request) -> Result<(u16, Bytes), hyper::Error> {
+    ///
+    /// # Errors
+    /// The connection broke, or what came is no HTTP.
+    pub async fn send(&mut self, request: Request) -> Result<(u16, Bytes), hyper::Error> {
         self.sender.ready().await?;
         let request = request.build(self.address);
         let response = self.sender.send_request(request).await?;

@@ -17,6 +17,9 @@ use tokio::sync::watch;
 use crate::http::KeptAlive;
 use crate::{Client, PATIENCE, patient};
 
+/// Longest time that is told apart, microseconds.
+const LONGEST: u64 = 2 * PATIENCE.as_micros() as u64;
+
 /// What the neighbour saw in a while.
 #[derive(Clone)]
 pub(crate) struct Seen {
@@ -29,7 +32,8 @@ pub(crate) struct Seen {
 impl Seen {
     fn nothing() -> Self {
         Self {
-            times: Histogram::new(3).expect("three digits are allowed"),
+            // A range that is fixed: what is longer than the patience is no answer.
+            times: Histogram::new_with_max(LONGEST, 3).expect("three digits are allowed"),
             failures: Vec::new(),
         }
     }
@@ -192,6 +196,23 @@ impl Calls {
             Err(format!(
                 "{text} was answered with status {status}: {message}"
             ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_call_is_seen_as_slow_as_it_was() {
+        let mut seen = Seen::nothing();
+        let longest = u64::try_from(PATIENCE.as_micros()).unwrap_or(u64::MAX);
+        for (micros, wanted) in [(900, 0.9), (2_500, 2.5), (longest, 40_000.0)] {
+            seen.times.reset();
+            seen.times.saturating_record(micros);
+            let told = seen.p99();
+            assert!((told - wanted).abs() <= wanted / 500.0, "{told} ms");
         }
     }
 }

@@ -64,13 +64,6 @@ impl End {
         text
     }
 
-    /// The error, whatever its code.
-    #[track_caller]
-    pub(crate) fn error(&self) -> &Value {
-        let error = self.0.get("error");
-        error.unwrap_or_else(|| panic!("wanted an error, but: {}", short(&self.0)))
-    }
-
     /// The result.
     #[track_caller]
     pub(crate) fn result(&self) -> &Value {

@@ -198,18 +198,18 @@ async fn a_poll_of_many_costs_what_it_hands_over() {
     })
     .await;
     let mallory = arena.mallory(Declares::Nothing);
-    let arguments = json!({"count": 100_000, "times": 1_000_000});
+    let arguments = json!({"count": 90_000, "times": 1_000_000});
     let attack = ends(&mallory, "poll_many", arguments, 4);
     for end in arena
-        .under("polls of 100 000 names of one timer", attack)
+        .under("polls of 90 000 names of one timer", attack)
         .await
     {
         end.refused(&["sandbox.cpu-ms"]);
     }
-    let arguments = json!({"count": 10_000_000, "times": 1});
+    let arguments = json!({"count": 5_000_000, "times": 1});
     let attack = ends(&mallory, "poll_many", arguments, 4);
     for end in arena
-        .under("a poll of ten million names of one timer", attack)
+        .under("a poll of five million names of one timer", attack)
         .await
     {
         end.refused(&["handle limit exceeded"]);
@@ -220,14 +220,15 @@ async fn a_poll_of_many_costs_what_it_hands_over() {
 #[tokio::test]
 async fn keys_that_are_only_recalled_are_forgotten() {
     let arena = Arena::start(Terms {
+        instances: 2,
         memory_bytes: 16 << 20,
         handed_over: 1 << 20,
-        cpu_ms: 5_000,
+        cpu_ms: 6_000,
         ..Terms::default()
     })
     .await;
     let mallory = arena.mallory(Declares::Nothing);
-    let attack = ends(&mallory, "recall_many", json!({"keys": u32::MAX}), 4);
+    let attack = ends(&mallory, "recall_many", json!({"keys": u32::MAX}), 2);
     for end in arena.under("four billion keys recalled", attack).await {
         end.refused(&["sandbox.cpu-ms"]);
     }

@@ -125,10 +125,10 @@ pub fn poll_many(call: &Call, count: usize, times: u32) -> Result<String> {
     Ok(found.to_string())
 }
 
-/// Recalls so many keys that nothing was recorded under.
+/// Recalls so many keys of the greatest length, that nothing was recorded under.
 #[tool(task = "optional")]
 pub fn recall_many(call: &Call, keys: u32) -> Result<String> {
     begin(call)?;
-    let found = (0..keys).filter(|n| call.recall(&n.to_string()).is_some());
+    let found = (0..keys).filter(|n| call.recall(&format!("{n:0256}")).is_some());
     Ok(found.count().to_string())
 }

@@ -11,8 +11,6 @@ const PAGE: usize = 65_536;
 const PAGES: usize = 64;
 /// Where the stack is only when a call goes deep: it is the first MiB, and grows down.
 const DEEP: std::ops::Range<usize> = 240 << 10..300 << 10;
-/// Frames of 1 KiB that reach below `DEEP`, and not the stack's end.
-const FRAMES: usize = 850;
 
 /// Looks at new pages and at the depth of the stack, and writes there what the next instance should not
 /// find. Gives what was there before, and whether a second look finds what was written.
@@ -25,14 +23,16 @@ pub fn look_and_leave() -> (Vec<&'static str>, bool) {
     let before = places.iter().filter(|place| found(place));
     let before = before.map(|(name, _)| *name).collect();
     fill(places[0].1.clone());
-    dig(FRAMES);
+    dig();
     (before, places.iter().all(found))
 }
 
-fn dig(depth: usize) -> u8 {
+/// Calls itself until all of `DEEP` is written to.
+fn dig() -> u8 {
     let frame = black_box([0xab_u8; 1_024]);
-    let below = if depth > 0 { dig(depth - 1) } else { 0 };
-    black_box(frame)[depth % 1_024] ^ below
+    let here = frame.as_ptr() as usize;
+    let below = if here > DEEP.start { dig() } else { 0 };
+    black_box(frame)[here % 1_024] ^ below
 }
 
 #[cfg(target_arch = "wasm32")]

@@ -3,6 +3,7 @@
 use crate::begin;
 use cofferdam_guest::prelude::*;
 use cofferdam_guest::{Annotations, Role};
+use std::io::Write;
 use wasip2::clocks::monotonic_clock::subscribe_duration;
 
 /// What is wrong with an answer.
@@ -120,6 +121,7 @@ pub fn panics(call: &Call, when: When) -> Result<String> {
             call.record("half", b"done")?;
             call.progress(1, Some(2), "half")?;
             print!("half a line");
+            std::io::stdout().flush()?;
             None
         }
         When::Answered => {
