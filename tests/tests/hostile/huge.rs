@@ -82,6 +82,42 @@ async fn a_huge_question_is_not_asked() {
     assert_eq!(inline.text(), task.text());
 }
 
+// Before a task, the client keeps the question: it has less room than the server.
+#[tokio::test]
+async fn what_the_client_cannot_keep_names_its_limit() {
+    let arena = Arena::start(roomy()).await;
+    let client = asked(&arena);
+    let attack = ends(&client, "shout", shout("question", 4 * MIB), 8);
+    for end in arena.under("8 questions of 4 MiB", attack).await {
+        end.refused(&["requestState", "1048576"]);
+    }
+}
+
+// A report is cut for everyone who hears it: as a notification as well as a task's status message.
+#[tokio::test]
+async fn a_huge_report_is_cut() {
+    let arena = Arena::start(roomy()).await;
+    let arguments = shout("progress", MIB);
+    let attack = async {
+        let call = arena
+            .mallory(Declares::Nothing)
+            .tool("hostile.shout", arguments.clone());
+        let heard = call.meta("progressToken", json!("t")).answer().await;
+        let mallory = arena.mallory(Declares::Tasks);
+        let task = mallory.task("hostile.shout", arguments).await;
+        let mut listen = mallory.listen_to(&[&task]).await;
+        (heard, listen.until("completed").await, listen.rest().await)
+    };
+    let (heard, end, rest) = arena.under("a report of 1 MiB, heard", attack).await;
+    for state in rest.iter().chain([&end]) {
+        let message = state["statusMessage"].as_str().unwrap_or_default();
+        assert!(message.len() <= 1_024, "{}", message.len());
+    }
+    assert_eq!(heard.notifications.len(), 1);
+    let message = heard.notifications[0]["params"]["message"].as_str();
+    assert_eq!(message.map(str::len), Some(1_024));
+}
+
 #[tokio::test]
 async fn what_is_told_is_cut() {
     let arena = Arena::start(roomy()).await;
