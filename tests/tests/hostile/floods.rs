@@ -192,11 +192,7 @@ async fn handles_have_a_limit_that_is_named() {
 
 #[tokio::test]
 async fn a_poll_of_many_costs_what_it_hands_over() {
-    let arena = Arena::start(Terms {
-        cpu_ms: 3_000,
-        ..Terms::default()
-    })
-    .await;
+    let arena = Arena::start(Terms::default()).await;
     let mallory = arena.mallory(Declares::Nothing);
     let arguments = json!({"count": 90_000, "times": 1_000_000});
     let attack = ends(&mallory, "poll_many", arguments, 4);

@@ -231,7 +231,8 @@ async fn keys_that_are_only_recalled_take_no_memory() {
     let arena = Arena::start(Terms {
         instances: 2,
         memory_bytes: 32 << 20,
-        cpu_ms: 8_000,
+        handed_over: 8 << 20,
+        cpu_ms: 4_000,
         ..Terms::default()
     })
     .await;
