@@ -135,7 +135,7 @@ async fn a_foreign_state_is_a_broken_state() {
         let broken = told(with("broken")).await;
         assert!(broken.1.contains("-32602"), "{}", broken.1);
         assert_eq!(told(with(theirs.state())).await, broken);
-        // Its first half with the other's second half, and each byte of it changed.
+        // Its first half with the other's second half, and one's own with a letter changed.
         let (head, tail) = (theirs.state(), own.state());
         let spliced = format!("{}{}", &head[..head.len() / 2], &tail[tail.len() / 2..]);
         assert_eq!(told(with(&spliced)).await, broken);
