@@ -77,6 +77,8 @@ pub const LARGE_BODY_BYTES: usize = 256 << 10;
 /// Time a client has to send a request's head, and again its body. Longer: the connection closes,
 /// or 408.
 pub const RECEIVE_TIME: Duration = Duration::from_secs(30);
+/// Time in which a client takes some of an answer that waits for it. Longer: the connection closes.
+pub const SEND_TIME: Duration = Duration::from_secs(30);
 /// How often guest code gives way to other work, and how finely CPU time is cut.
 pub const EPOCH: Duration = Duration::from_millis(2);
 /// Finest step of the clocks that guests read.
@@ -128,6 +130,9 @@ pub const CACHE_TTL_MS: u64 = 60_000;
 pub struct ServerLimits {
     /// Largest request body, bytes. Larger: 413.
     pub max_body_bytes: usize,
+    /// Bodies of all requests that were not answered yet together, bytes, at least
+    /// `max_body_bytes`. More: 503.
+    pub max_bodies_bytes: usize,
     /// Largest request head, bytes, at least 8 192. Larger: 431.
     pub max_head_bytes: usize,
     /// Open connections. More: they wait to be accepted.
@@ -157,6 +162,7 @@ impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             max_body_bytes: 4 << 20,
+            max_bodies_bytes: 256 << 20,
             max_head_bytes: 16 << 10,
             max_connections: 10_000,
             max_listens: 1_024,

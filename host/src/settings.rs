@@ -123,6 +123,12 @@ impl Settings {
             "at least 1024",
         )?;
         at_least(
+            "server.max-bodies-bytes",
+            server.max_bodies_bytes as u64,
+            server.max_body_bytes as u64,
+            "at least server.max-body-bytes",
+        )?;
+        at_least(
             "server.max-connections",
             server.max_connections as u64,
             1,

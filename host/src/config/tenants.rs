@@ -70,6 +70,11 @@ impl Place<'_> {
         // What all share is left to the others by half, unless the operator says otherwise.
         let half = |all: usize| if several { (all / 2).max(1) } else { all };
         let stored = half(settings.tasks.max).max(raw.max_tasks.unwrap_or(0));
+        // Room for one of them at least.
+        let server = &settings.server;
+        let half_of_bodies = half(server.max_bodies_bytes).max(server.max_body_bytes);
+        let bodies = server.max_body_bytes as u64..=u64::MAX;
+        let bodies = bytes("max-bodies-bytes", raw.max_bodies_bytes, bodies)?;
         let result = 1_024..=settings.sandbox.result_bytes as u64;
         let cpu = raw.cpu_ms_per_minute;
         let cpu = cpu.map(|millis| self.number(&key("cpu-ms-per-minute"), millis, 1..=u64::MAX));
@@ -86,6 +91,7 @@ impl Place<'_> {
             result_bytes: bytes("result-bytes", raw.result_bytes, result)?,
             progress_per_second: progress.map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
             max_listens: Some(raw.max_listens.unwrap_or(half(settings.server.max_listens))),
+            max_bodies_bytes: bodies.or(Some(half_of_bodies)),
             max_connections: raw.max_connections,
         })
     }

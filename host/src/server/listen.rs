@@ -7,12 +7,13 @@
 use super::{MethodResult, Server};
 use crate::call::Events;
 use crate::limits::LISTEN_TASK_IDS;
+use crate::places::Place;
 use crate::protocol::{
     ClientFeatures, Code, Request, RpcError, SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY, ServerInfo,
     notification, success,
 };
 use crate::task::{Listener, Principal, TaskError, TaskId, TaskView, Tasks};
-use crate::tenants::{Caller, Place, Tenant};
+use crate::tenants::{Caller, Tenant};
 use bytes::Bytes;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -22,7 +23,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What a client asks to hear.
-struct Filter {
+pub(super) struct Filter {
     tools: bool,
     /// `None` if the member is absent, or tasks are not offered.
     tasks: Option<Vec<TaskId>>,
@@ -67,10 +68,10 @@ impl Server {
     pub(super) async fn listen(
         &self,
         caller: &Caller,
-        request: &Request<'_>,
+        id: &RawValue,
+        filter: Filter,
         events: &Arc<Events>,
     ) -> MethodResult {
-        let filter = self.filter(request)?;
         if !events.is_open() {
             let reason = "Listening needs \"Accept: text/event-stream\"";
             return Err(RpcError::new(Code::NotAcceptable, reason));
@@ -92,10 +93,7 @@ impl Server {
         }
         let about = |accepted| About {
             notifications: accepted,
-            meta: Subscription {
-                id: request.id,
-                server: None,
-            },
+            meta: Subscription { id, server: None },
         };
         send(
             events,
@@ -121,7 +119,7 @@ impl Server {
                     if changed.is_err() { break }
                     send(events, notification("notifications/tools/list_changed", about(None))).await?;
                 }
-                message = next(&mut following, request.id) => {
+                message = next(&mut following, id) => {
                     if let Some(message) = message? {
                         send(events, message).await?;
                     }
@@ -131,11 +129,11 @@ impl Server {
         let over = Over {
             result_type: "complete",
             meta: Subscription {
-                id: request.id,
+                id,
                 server: Some(ServerInfo::THIS),
             },
         };
-        Ok(success(request.id, over))
+        Ok(success(id, over))
     }
 
     /// A place among the tenant's open streams, and one among all.
@@ -154,7 +152,7 @@ impl Server {
         Ok((own, place.ok_or_else(|| full(most, "server.max-listens"))?))
     }
 
-    fn filter(&self, request: &Request<'_>) -> Result<Filter, RpcError> {
+    pub(super) fn filter(&self, request: &Request<'_>) -> Result<Filter, RpcError> {
         let bad = |what: &str| RpcError::invalid_params(format!("Invalid params: {what}"));
         let filter = request
             .params

@@ -47,6 +47,13 @@ pub struct Response {
 /// What a method gives: the whole response, or the error to answer with.
 type MethodResult = Result<Bytes, RpcError>;
 
+/// What a request comes to.
+enum Step {
+    Answer(Bytes),
+    /// A stream, which needs nothing of the request any more but its id.
+    Listen(listen::Filter),
+}
+
 /// What a server is made of.
 pub struct Parts {
     /// Checked settings.
@@ -86,6 +93,7 @@ pub struct Server {
     auth: Auth,
     tenants: Arc<Tenants>,
     listens: Places,
+    bodies: Places,
     large: LargeBodies,
     driver: Driver,
 }
@@ -122,6 +130,7 @@ impl Server {
             stopping: CancellationToken::new(),
         };
         let listens = Places::new(Some(settings.server.max_listens));
+        let bodies = Places::new(Some(settings.server.max_bodies_bytes));
         Arc::new(Self {
             settings,
             catalog,
@@ -135,6 +144,7 @@ impl Server {
             auth,
             tenants: Arc::new(tenants),
             listens,
+            bodies,
             large: LargeBodies::new(),
             driver,
         })
@@ -220,6 +230,12 @@ impl Server {
         &self.tenants
     }
 
+    /// Room for the bodies of requests, in bytes.
+    #[must_use]
+    pub fn bodies(&self) -> &Places {
+        &self.bodies
+    }
+
     /// Instances that run now.
     #[must_use]
     pub fn instances(&self) -> usize {
@@ -265,20 +281,24 @@ impl Server {
         let request = self.large.work(body.len(), || {
             Request::read(id, &message, &Headers(&headers), limits.lenient_names)
         });
-        let result = match request.await {
-            Ok(request) => {
-                self.dispatch(&caller, &request, &Headers(&headers), &events)
-                    .await
+        let request = match request.await {
+            Ok(request) => request,
+            Err(error) => return refuse(Some(id), &error),
+        };
+        let repeated = Headers(&headers);
+        let step = self.dispatch(&caller, &request, &repeated, &events);
+        let step = match step.await {
+            Ok(Step::Listen(filter)) => {
+                // A stream outlives its request's body, and the room for it.
+                let id = id.to_owned();
+                drop((headers, body));
+                let over = self.listen(&caller, &id, filter, &events).await;
+                return answer(&id, over);
             }
+            Ok(Step::Answer(body)) => Ok(body),
             Err(error) => Err(error),
         };
-        match result {
-            Ok(body) => Response {
-                status: 200,
-                body: Some(body),
-            },
-            Err(error) => refuse(Some(id), &error),
-        }
+        answer(id, step)
     }
 
     async fn dispatch(
@@ -287,26 +307,38 @@ impl Server {
         request: &Request<'_>,
         headers: &Headers<'_>,
         events: &Arc<Events>,
-    ) -> MethodResult {
+    ) -> Result<Step, RpcError> {
         let method = request.method.ok_or_else(RpcError::method_not_found)?;
         if !method.is_task_method() {
-            return match method {
+            let answer = match method {
                 Method::Discover => self.discover(request),
                 Method::ToolsList => self.list_tools(caller, request),
                 Method::ToolsCall => self.call_tool(caller, request, headers, events).await,
-                _ => self.listen(caller, request, events).await,
+                _ => return Ok(Step::Listen(self.filter(request)?)),
             };
+            return answer.map(Step::Answer);
         }
         let tasks = self.tasks.as_ref().ok_or_else(RpcError::method_not_found)?;
         if !request.meta.features.contains(ClientFeatures::TASKS) {
             return Err(RpcError::missing(ClientFeatures::TASKS));
         }
         let caller = &caller.principal;
-        match method {
+        let answer = match method {
             Method::TasksGet => tasks::get(tasks, caller, request).await,
             Method::TasksUpdate => tasks::update(tasks, caller, request, &self.large).await,
             _ => tasks::cancel(tasks, caller, request).await,
-        }
+        };
+        answer.map(Step::Answer)
+    }
+}
+
+fn answer(id: &RawValue, result: MethodResult) -> Response {
+    match result {
+        Ok(body) => Response {
+            status: 200,
+            body: Some(body),
+        },
+        Err(error) => refuse(Some(id), &error),
     }
 }
 

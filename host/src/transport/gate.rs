@@ -5,7 +5,10 @@
 //! nothing else (DNS rebinding).
 
 use crate::limits::ServerLimits;
-use hyper::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, ORIGIN};
+use hyper::header::{
+    ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
+    TRANSFER_ENCODING,
+};
 use hyper::{Method, StatusCode, Uri};
 
 /// The one path of the endpoint.
@@ -17,8 +20,10 @@ const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// Why a request is refused without a look at its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
+    Hosts,
     Host,
     Origin,
+    Coding,
     Path,
     Method,
     ContentType,
@@ -29,7 +34,9 @@ pub(super) enum Refusal {
 impl Refusal {
     pub(super) fn status(self) -> StatusCode {
         match self {
+            Self::Hosts => StatusCode::BAD_REQUEST,
             Self::Host | Self::Origin => StatusCode::FORBIDDEN,
+            Self::Coding => StatusCode::NOT_IMPLEMENTED,
             Self::Path => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::ContentType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -40,6 +47,8 @@ impl Refusal {
 
     pub(super) fn reason(self) -> &'static str {
         match self {
+            Self::Hosts => "A request has one Host",
+            Self::Coding => "Transfer-Encoding may be chunked, and nothing else",
             Self::Host => "This Host is not served here; see server.allowed-hosts",
             Self::Origin => "This Origin may not call; see server.allowed-origins",
             Self::Path => "There is nothing here; the endpoint is /mcp",
@@ -48,6 +57,11 @@ impl Refusal {
             Self::Accept => "Accept must allow application/json or text/event-stream",
             Self::TooLarge => "The body is larger than server.max-body-bytes",
         }
+    }
+
+    /// True if another reader could see another request, or another end of it: none may follow.
+    pub(super) fn closes(self) -> bool {
+        matches!(self, Self::Hosts | Self::Coding)
     }
 }
 
@@ -67,6 +81,9 @@ pub(super) fn check(
     loopback: bool,
 ) -> Result<Accepts, Refusal> {
     check_source(uri, headers, limits, loopback)?;
+    if !is_coding_known(headers) {
+        return Err(Refusal::Coding);
+    }
     if uri.path() != PATH {
         return Err(Refusal::Path);
     }
@@ -91,16 +108,31 @@ pub(super) fn check_source(
     limits: &ServerLimits,
     loopback: bool,
 ) -> Result<(), Refusal> {
-    let host = text(headers, HOST).or_else(|| uri.authority().map(|authority| authority.as_str()));
+    if headers.get_all(HOST).iter().nth(1).is_some() {
+        return Err(Refusal::Hosts);
+    }
+    // RFC 9112, 3.2.2: a target's own authority counts.
+    let target = uri.authority().map(|authority| authority.as_str());
+    let host = target.or_else(|| text(headers, HOST));
     if loopback && !host.is_some_and(|host| is_own_host(host, limits)) {
         return Err(Refusal::Host);
     }
-    if headers.contains_key(ORIGIN)
-        && !text(headers, ORIGIN).is_some_and(|origin| is_allowed_origin(origin, host, limits))
-    {
+    let is_allowed = |origin: &HeaderValue| {
+        let origin = origin.to_str();
+        origin.is_ok_and(|origin| is_allowed_origin(origin, host, limits))
+    };
+    let mut origins = headers.get_all(ORIGIN).iter();
+    if !origins.next().is_none_or(is_allowed) || origins.next().is_some() {
         return Err(Refusal::Origin);
     }
     Ok(())
+}
+
+/// A body comes as it is or in chunks, and nothing undoes other codings (RFC 9112, 6.1).
+fn is_coding_known(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    codings.next().is_none_or(is_chunked) && codings.next().is_none()
 }
 
 /// Checks the length that a body is said to have.
@@ -124,6 +156,10 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 
 /// A server on a loopback address answers to loopback names, whatever the port.
 fn is_own_host(host: &str, limits: &ServerLimits) -> bool {
+    // A user's name is no part of a host, and may look like one.
+    if host.contains('@') {
+        return false;
+    }
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
@@ -191,10 +227,18 @@ mod tests {
         let parse = |(name, value): &(&'static str, &str)| {
             (HeaderName::from_static(name), value.parse().unwrap())
         };
-        pairs.iter().map(parse).collect()
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs.iter().map(parse) {
+            headers.append(name, value);
+        }
+        headers
     }
 
     fn post(pairs: &[(&'static str, &str)]) -> Result<Accepts, Refusal> {
+        to("/mcp", pairs)
+    }
+
+    fn to(target: &str, pairs: &[(&'static str, &str)]) -> Result<Accepts, Refusal> {
         let limits = ServerLimits {
             allowed_origins: vec!["https://ok.example".to_owned()],
             allowed_hosts: vec!["mcp.example".to_owned()],
@@ -204,7 +248,7 @@ mod tests {
         all.extend_from_slice(pairs);
         check(
             &Method::POST,
-            &Uri::from_static("/mcp"),
+            &target.parse().unwrap(),
             &head(&all),
             &limits,
             true,
@@ -226,6 +270,7 @@ mod tests {
             "evil.example.com",
             "127.0.0.1.evil.example",
             "localhost.evil",
+            "127.0.0.1:x@evil.example",
             "",
         ] {
             assert_eq!(post(&[("host", host)]), Err(Refusal::Host), "{host}");
@@ -246,6 +291,30 @@ mod tests {
         ] {
             assert_eq!(from(origin), Err(Refusal::Origin), "{origin}");
         }
+    }
+
+    #[test]
+    fn a_request_has_one_host_one_origin_and_one_coding() {
+        let own = ("host", "127.0.0.1");
+        for host in ["127.0.0.1", "evil.example"] {
+            assert_eq!(to("/mcp", &[own, ("host", host)]), Err(Refusal::Hosts));
+        }
+        let origin = ("origin", "http://127.0.0.1");
+        for second in ["http://127.0.0.1", "http://evil.example"] {
+            let headers = [own, origin, ("origin", second)];
+            assert_eq!(to("/mcp", &headers), Err(Refusal::Origin));
+        }
+        // The target's authority counts, whatever the header says.
+        assert_eq!(to("http://evil.example/mcp", &[own]), Err(Refusal::Host));
+        let evil = ("host", "evil.example");
+        assert!(to("http://localhost:80/mcp", &[evil]).is_ok());
+        let coding = |coding| to("/mcp", &[own, ("transfer-encoding", coding)]);
+        assert!(coding("Chunked").is_ok());
+        for unknown in ["gzip, chunked", "chunked, chunked", "identity"] {
+            assert_eq!(coding(unknown), Err(Refusal::Coding), "{unknown}");
+        }
+        let chunked = ("transfer-encoding", "chunked");
+        assert_eq!(to("/mcp", &[own, chunked, chunked]), Err(Refusal::Coding));
     }
 
     #[test]

@@ -6,20 +6,25 @@
 use super::body::{EventStream, ResponseBody, Work};
 use super::cors;
 use super::gate::{self, Refusal};
+use super::patience::Patient;
+use super::receive::{Fault, Full, Room, receive};
 use crate::auth::Refused;
 use crate::call::Events;
-use crate::limits::RECEIVE_TIME;
+use crate::limits::{RECEIVE_TIME, SEND_TIME, ServerLimits};
 use crate::protocol::{Code, RpcError, failure};
 use crate::server::{Response as Reply, Server};
+use crate::tenants::Tenant;
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -127,6 +132,7 @@ async fn connection(stream: TcpStream, server: Arc<Server>, loopback: bool) {
         let server = Arc::clone(&server);
         async move { Ok::<_, Infallible>(respond(request, server, loopback).await) }
     });
+    let stream = Patient::new(stream, SEND_TIME);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let result = tokio::select! {
@@ -188,11 +194,16 @@ async fn answer(
     if let Err(refusal) = gate::check_length(&head.headers, limits) {
         return refuse(refusal);
     }
-    let body = Limited::new(body, limits.max_body_bytes).collect();
+    let room = Room::new(caller.tenant.bodies(), server.bodies());
+    let body = receive(body, limits.max_body_bytes, room);
     let body = match tokio::time::timeout(RECEIVE_TIME, body).await {
-        Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => return refuse(Refusal::TooLarge),
-        _ => return plain(StatusCode::REQUEST_TIMEOUT, "The body did not arrive"),
+        Ok(Ok(body)) => body,
+        Ok(Err(fault)) => return no_body(fault, &caller.tenant, limits),
+        Err(_) => {
+            let time = RECEIVE_TIME.as_secs();
+            let reason = format!("The body did not arrive in {time} s (limit RECEIVE_TIME)");
+            return plain(StatusCode::REQUEST_TIMEOUT, reason);
+        }
     };
 
     let events = Arc::new(Events::new(accepts.events));
@@ -271,15 +282,40 @@ fn challenge(server: &Server, refused: Refused) -> Response<ResponseBody> {
 
 fn refuse(refusal: Refusal) -> Response<ResponseBody> {
     let mut response = plain(refusal.status(), refusal.reason());
+    let headers = response.headers_mut();
     if refusal == Refusal::Method {
-        response
-            .headers_mut()
-            .insert(ALLOW, HeaderValue::from_static("POST"));
+        headers.insert(ALLOW, HeaderValue::from_static("POST"));
+    }
+    if refusal.closes() {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }
 
-fn plain(status: StatusCode, reason: &'static str) -> Response<ResponseBody> {
+fn no_body(fault: Fault, tenant: &Tenant, limits: &ServerLimits) -> Response<ResponseBody> {
+    let (most, key) = match fault {
+        Fault::TooLarge => return refuse(Refusal::TooLarge),
+        Fault::Malformed(words) => {
+            let reason = format!("The body cannot be read: {words}");
+            return plain(StatusCode::BAD_REQUEST, reason);
+        }
+        Fault::Full(Full::Tenant) => {
+            let most = tenant.limits.max_bodies_bytes.unwrap_or_default();
+            (most, tenant.key("max-bodies-bytes"))
+        }
+        Fault::Full(Full::Server) => {
+            let key = "server.max-bodies-bytes".to_owned();
+            (limits.max_bodies_bytes, key)
+        }
+    };
+    let reason = format!("Too many bodies at once: the limit is {most} bytes ({key}); try again");
+    let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, reason);
+    let headers = response.headers_mut();
+    headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+fn plain(status: StatusCode, reason: impl Into<Cow<'static, str>>) -> Response<ResponseBody> {
     let body: Bytes = failure(None, &RpcError::new(Code::InvalidRequest, reason));
     whole(Reply {
         status: status.as_u16(),

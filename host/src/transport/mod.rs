@@ -1,11 +1,14 @@
 //! How messages come and go: Streamable HTTP.
 //!
-//! `gate` decides what may become a message at all, `cors` which pages may read the answer, `body`
-//! writes replies and streams, `http` accepts connections and stops.
+//! `gate` decides what may become a message at all, `cors` which pages may read the answer, `receive`
+//! takes bodies in, `body` writes replies and streams, `patience` ends a write that nobody takes, `http`
+//! accepts connections and stops.
 
 mod body;
 mod cors;
 mod gate;
 mod http;
+mod patience;
+mod receive;
 
 pub use http::{HttpTransport, ListenError};

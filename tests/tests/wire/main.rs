@@ -9,6 +9,7 @@
 mod accept;
 mod arguments;
 mod bodies;
+mod framing;
 mod headers;
 mod ids;
 mod ladder;
