@@ -41,11 +41,13 @@ impl Catalog {
         self.tools.get(name)
     }
 
-    /// The tool with that name in the component with this digest, if it serves.
+    /// The tool with that name in the component with this digest, if it serves. Of several sources
+    /// with the same component, that which serves it under this name.
     #[must_use]
-    pub fn tool_of(&self, digest: &str, own_name: &str) -> Option<&Arc<Tool>> {
+    pub fn tool_of(&self, digest: &str, own_name: &str, served_as: &str) -> Option<&Arc<Tool>> {
         let fits = |tool: &&Arc<Tool>| tool.own_name == own_name && tool.component.digest == digest;
-        self.tools.values().find(fits)
+        let same = self.tool(served_as).filter(fits);
+        same.or_else(|| self.tools.values().find(fits))
     }
 
     /// True if a component with this digest serves.

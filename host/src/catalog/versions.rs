@@ -63,7 +63,7 @@ impl Versions {
         name: &str,
         served_as: &str,
     ) -> Result<Arc<Tool>, VersionError> {
-        if let Some(tool) = self.catalog.load().tool_of(digest, name) {
+        if let Some(tool) = self.catalog.load().tool_of(digest, name, served_as) {
             return Ok(Arc::clone(tool));
         }
         // Whoever comes while it compiles waits for it.

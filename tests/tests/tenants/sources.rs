@@ -95,6 +95,24 @@ async fn later_runs_have_the_limits_of_the_first() {
     client(&server).result("own.large", large).await;
 }
 
+// Both sources serve the same component: each task goes on as its own source's.
+#[tokio::test]
+async fn a_later_run_is_of_the_source_of_the_first() {
+    let (_config, options) = twice("");
+    let server = Server::start(options.set("tasks.park-after-ms", 10)).await;
+    let client = client(&server);
+    for tool in ["ask", "own.ask"] {
+        let asked = json!({"keys": ["k"], "then": "trap"});
+        let task = client.task(tool, asked).await;
+        task.until("input_required").await;
+        server.until_running(0, 0).await;
+        task.update(json!({"k": accept("x")})).await;
+        task.until("failed").await;
+        let named = format!("tool={tool:?}");
+        server.log().line(&["WARN", &named]).await;
+    }
+}
+
 #[tokio::test]
 async fn an_attempt_has_the_wall_time_of_its_source() {
     let (_config, options) = twice("limits = { task-wall-ms = 300 }");

@@ -3,14 +3,14 @@
 use cofferdam_tests::{Client, Config, Declares, Identity, Server};
 
 /// Tenants `flood` and `calm`, with what is said of each.
-pub struct Two {
-    pub config: Config,
+pub(crate) struct Two {
+    pub(crate) config: Config,
     flood: Identity,
     calm: Identity,
 }
 
 impl Two {
-    pub fn new(flood_may: &str, calm_may: &str) -> Self {
+    pub(crate) fn new(flood_may: &str, calm_may: &str) -> Self {
         let (flood, calm) = (Identity::new("flood", "f"), Identity::new("calm", "c"));
         let config = Config::new(&format!(
             "[tenants.flood]\n{flood_may}\n[tenants.calm]\n{calm_may}\n{}{}",
@@ -23,7 +23,7 @@ impl Two {
         }
     }
 
-    pub fn clients(&self, server: &Server) -> [Client; 2] {
+    pub(crate) fn clients(&self, server: &Server) -> [Client; 2] {
         [&self.flood, &self.calm].map(|who| {
             server
                 .client()
