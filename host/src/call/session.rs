@@ -10,7 +10,7 @@ use super::request_state::{Question, Sealer};
 use crate::catalog::Tool;
 use crate::journal::{Fault, Journal, JournalOptions, Micros, Origin};
 use crate::limits::RunLimits;
-use crate::protocol::{Answer, ClientFeatures, Level, RpcError, raw};
+use crate::protocol::{Answer, ClientFeatures, Level, RpcError, json_size};
 use crate::runtime::wit::task::{CallStatus, FinalError};
 use crate::runtime::{Returned, RunError};
 use crate::task::{
@@ -272,7 +272,7 @@ impl Session {
     /// Lets a tool's error pass, unless it is larger than a result may be.
     pub(super) fn seal_error(&self, error: RpcError) -> RpcError {
         let (limit, key) = self.result_limit();
-        match raw(&error).get().len() {
+        match json_size(&error) {
             size if size > limit => RpcError::internal(format!(
                 "The tool's error has {size} bytes; the limit is {limit} ({key})"
             )),

@@ -3,7 +3,7 @@
 use crate::grants::Grants;
 use crate::limits::{RunLimits, TaskDefaults, TaskLimits};
 use crate::protocol::{
-    Answer, Content, HeaderParam, RpcError, Schema, header_params, parse_guest_json, raw,
+    Answer, Content, HeaderParam, RpcError, Schema, header_params, json_size, parse_guest_json, raw,
 };
 use crate::runtime::{Program, wit::handler};
 use serde_json::value::RawValue;
@@ -179,14 +179,20 @@ impl Tool {
                 annotations: None,
             });
         }
-        let result = raw(&answer);
-        if result.get().len() > limit {
-            return Err(RpcError::internal(format!(
-                "The tool's result has {} bytes; the limit is {limit} ({key})",
-                result.get().len(),
-            )));
+        // Written text may be six times as long as what it is made of; what could be too long is
+        // measured before it is written.
+        let size = match answer.weight() {
+            weight if weight > limit / 8 => json_size(&answer),
+            _ => 0,
+        };
+        let result = (size <= limit).then(|| raw(&answer));
+        let size = result.as_ref().map_or(size, |result| result.get().len());
+        match result {
+            Some(result) if size <= limit => Ok(result),
+            _ => Err(RpcError::internal(format!(
+                "The tool's result has {size} bytes; the limit is {limit} ({key})"
+            ))),
         }
-        Ok(result)
     }
 }
 

@@ -118,6 +118,34 @@ pub enum Content {
     },
 }
 
+impl Content {
+    /// Bytes of what it holds.
+    fn weight(&self) -> usize {
+        let of = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        match self {
+            Self::Text { text, .. } => text.len(),
+            Self::Image {
+                data, mime_type, ..
+            }
+            | Self::Audio {
+                data, mime_type, ..
+            } => data.0.len() + mime_type.len(),
+            Self::ResourceLink {
+                uri,
+                name,
+                title,
+                description,
+                mime_type,
+                ..
+            } => uri.len() + name.len() + of(title) + of(description) + of(mime_type),
+            Self::Resource { resource, .. } => {
+                let blob = resource.blob.as_ref().map_or(0, |blob| blob.0.len());
+                resource.uri.len() + of(&resource.mime_type) + of(&resource.text) + blob
+            }
+        }
+    }
+}
+
 /// A tool's answer; serializes as the `CallToolResult`.
 #[derive(Debug)]
 pub struct Answer {
@@ -132,6 +160,13 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// About how many bytes it holds, its `_meta` left out.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let structured = self.structured.as_ref().map_or(0, |it| it.get().len());
+        structured + self.content.iter().map(Content::weight).sum::<usize>()
+    }
+
     /// A tool error with one text block.
     pub fn tool_error(text: impl Into<String>) -> Self {
         Self {

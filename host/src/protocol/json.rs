@@ -4,6 +4,7 @@ use crate::limits;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::io;
 
 /// Why JSON text was refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -72,7 +73,59 @@ pub fn scan(text: &[u8], limit: usize) -> Result<usize, JsonError> {
 /// Not JSON, or nested deeper than [`limits::GUEST_JSON_DEPTH`].
 pub fn parse_guest_json(text: String) -> Result<Box<RawValue>, JsonError> {
     check_depth(text.as_bytes(), limits::GUEST_JSON_DEPTH)?;
+    check_surrogates(text.as_bytes())?;
     RawValue::from_string(text).map_err(|error| JsonError::Malformed(error.to_string()))
+}
+
+/// Checks that the escapes of UTF-16 surrogates come in pairs: half a pair is no text, and one reader
+/// in two refuses all that it is in. The text need not be valid JSON.
+fn check_surrogates(text: &[u8]) -> Result<(), JsonError> {
+    let unit = |rest: &[u8]| -> Option<u16> {
+        let digits = rest.strip_prefix(b"\\u")?.get(..4)?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'\\', &text[at..]) {
+        at += found;
+        at += match unit(&text[at..]) {
+            Some(0xD800..=0xDBFF) => match unit(&text[at + 6..]) {
+                Some(0xDC00..=0xDFFF) => 12,
+                _ => return Err(half_a_pair(at)),
+            },
+            Some(0xDC00..=0xDFFF) => return Err(half_a_pair(at)),
+            _ => 2,
+        };
+        if at > text.len() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn half_a_pair(at: usize) -> JsonError {
+    JsonError::Malformed(format!("half a surrogate pair at byte {at}"))
+}
+
+/// How many bytes of JSON text a value makes. Nothing is kept of them.
+#[must_use]
+pub fn json_size<T: Serialize + ?Sized>(value: &T) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    match serde_json::to_writer(&mut count, value) {
+        Ok(()) => count.0,
+        // What cannot be written has no size that would fit.
+        Err(_) => usize::MAX,
+    }
 }
 
 /// True if a JSON text is an object.
@@ -118,6 +171,27 @@ mod tests {
         assert_eq!(counted("1"), 1);
         assert_eq!(counted(r#"{"a":["x,[,{",2],"b":"\"," }"#), 5);
         assert_eq!(counted("[[],[]]"), 5);
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_no_text() {
+        let taken = |text: &str| parse_guest_json(text.to_owned()).is_ok();
+        assert!(taken(r#""\ud83d\ude00 \\ud800 \u00e9""#));
+        for bad in [
+            r#""\ud800""#,
+            r#""\ude00""#,
+            r#"["\ud800\u0041"]"#,
+            r#""\\\ud800""#,
+            r#""\ud800\"#,
+        ] {
+            assert!(!taken(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_size_of_json_is_that_of_its_text() {
+        let value = serde_json::json!({"a": ["\u{1}é", 1.5, null]});
+        assert_eq!(json_size(&value), value.to_string().len());
     }
 
     fn count(value: &Value) -> usize {

@@ -27,7 +27,7 @@ pub use features::ClientFeatures;
 pub use headers::{HeaderParam, HeaderParamError, Headers, header_params};
 pub use id::{IdError, check_id};
 pub use input::{AnswerError, InputRequest, RequestError, check_answer, request_features};
-pub use json::{JsonError, check_depth, is_object, parse_guest_json, raw, scan};
+pub use json::{JsonError, check_depth, is_object, json_size, parse_guest_json, raw, scan};
 pub use level::Level;
 pub use read::{object, string};
 pub use request::{Meta, Method, Params, Request};

@@ -7,6 +7,7 @@ use crate::limits::{LOG_LINE_BYTES, LOG_LINES_PER_SECOND};
 use crate::protocol::Level;
 use bytes::Bytes;
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -49,7 +50,8 @@ impl GuestLog {
             return false;
         }
         let tool = &*self.0.tool;
-        let (message, fields) = (cut(message), cut(fields));
+        let (message, fields) = (one_line(cut(message)), one_line(cut(fields)));
+        let fields = &*fields;
         match level {
             Level::Debug => tracing::debug!(target: "guest", tool, source, fields, "{message}"),
             Level::Info | Level::Notice => {
@@ -103,6 +105,23 @@ impl Drop for Shared {
 /// The start of a text that is too long for one line.
 pub(super) fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(LOG_LINE_BYTES)]
+}
+
+/// A text without what begins a new line, or what a terminal would obey: a guest's line is one line.
+fn one_line(text: &str) -> Cow<'_, str> {
+    let breaks = |c: char| (c.is_control() && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}');
+    if !text.contains(breaks) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if breaks(c) {
+            escaped.extend(c.escape_default());
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 /// Stdout or stderr of a guest, cut into lines.
