@@ -161,6 +161,7 @@ pub(super) struct Tenant {
     pub(super) result_bytes: Option<u64>,
     pub(super) progress_per_second: Option<u32>,
     pub(super) max_listens: Option<usize>,
+    pub(super) max_requests: Option<usize>,
     pub(super) max_bodies_bytes: Option<u64>,
     pub(super) max_connections: Option<usize>,
 }

@@ -91,6 +91,7 @@ impl Place<'_> {
             result_bytes: bytes("result-bytes", raw.result_bytes, result)?,
             progress_per_second: progress.map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
             max_listens: Some(raw.max_listens.unwrap_or(half(settings.server.max_listens))),
+            max_requests: Some(raw.max_requests.unwrap_or(half(server.max_connections))),
             max_bodies_bytes: bodies.or(Some(half_of_bodies)),
             max_connections: raw.max_connections,
         })

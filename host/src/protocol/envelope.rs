@@ -3,7 +3,7 @@
 //! Invariant: everything borrows from the body; nothing is copied, and the id stays as it came.
 
 use super::error::{Code, RpcError};
-use super::id::check_id;
+use super::id::{IdError, check_id};
 use super::json::{JsonError, scan};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -90,7 +90,9 @@ impl<'a> Envelope<'a> {
 
         let id = envelope.id;
         if let Some(Err(fault)) = id.map(check_id) {
-            return Err((invalid(format!("The id {fault}").into()), None));
+            // A long one can be sent back this once, so that its client knows what was refused.
+            let told = id.filter(|_| fault == IdError::TooLong);
+            return Err((invalid(format!("The id {fault}").into()), told));
         }
         if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
             return Err((invalid("\"jsonrpc\" must be \"2.0\"".into()), id));
@@ -172,6 +174,20 @@ mod tests {
         assert_eq!(code(&"[".repeat(65)), -32700);
         let (error, _) = Envelope::read(b"\xff", BOUNDS).unwrap_err();
         assert_eq!(error.code, Code::Parse);
+    }
+
+    #[test]
+    fn a_long_id_is_refused_by_its_id_and_an_unreadable_one_is_not_sent_back() {
+        let refused = |id: &str| {
+            let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#);
+            let (error, told) = Envelope::read(body.as_bytes(), BOUNDS).unwrap_err();
+            assert_eq!(error.code, Code::InvalidRequest);
+            told.map(|told| told.get().to_owned())
+        };
+        let long = "9".repeat(5_000);
+        assert_eq!(refused(&long), Some(long));
+        assert_eq!(refused(r#""\ud800""#), None);
+        assert_eq!(refused("null"), None);
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct TenantLimits {
     pub progress_per_second: Option<u32>,
     /// Open `subscriptions/listen` streams. More: `-32603`.
     pub max_listens: Option<usize>,
+    /// Requests at once that were not answered yet, or whose answer was not taken. More: 503.
+    pub max_requests: Option<usize>,
     /// Bytes of the bodies of its requests together that were not answered yet. More: 503.
     pub max_bodies_bytes: Option<usize>,
     /// Outbound connections of its instances at once. More: they are refused.
@@ -55,6 +57,7 @@ impl TenantLimits {
             result_bytes: None,
             progress_per_second: None,
             max_listens: None,
+            max_requests: None,
             max_bodies_bytes: None,
             max_connections: None,
         }
@@ -73,6 +76,7 @@ pub struct Tenant {
     accounts: Accounts,
     progress: Option<Rate>,
     listens: Places,
+    requests: Places,
     bodies: Places,
 }
 
@@ -95,6 +99,7 @@ impl Tenant {
             accounts,
             progress: limits.progress_per_second.map(Rate::new),
             listens: Places::new(limits.max_listens),
+            requests: Places::new(limits.max_requests),
             bodies: Places::new(limits.max_bodies_bytes),
             limits,
         }
@@ -143,6 +148,12 @@ impl Tenant {
     #[must_use]
     pub fn listen(&self) -> Option<Place> {
         self.listens.take()
+    }
+
+    /// A place for a request, until its answer was taken.
+    #[must_use]
+    pub fn request(&self) -> Option<Place> {
+        self.requests.take()
     }
 
     /// Room for the bodies of its requests, in bytes.

@@ -4,7 +4,9 @@
 //! closes the stream stops it; but it goes on by itself, so one that does not read holds up nothing
 //! but its own events.
 
+use super::hold::hold;
 use crate::call::Events;
+use crate::places::Place;
 use crate::server::Response;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use hyper::body::{Body, Frame, SizeHint};
@@ -28,6 +30,20 @@ pub(super) enum ResponseBody {
     Stream(Box<EventStream>),
 }
 
+impl ResponseBody {
+    /// The same, holding a place until it is taken or given up.
+    pub(super) fn holding(self, place: Place) -> Self {
+        match self {
+            Self::Whole(Some(bytes)) => Self::Whole(Some(hold(bytes, place))),
+            Self::Whole(None) => Self::Whole(None),
+            Self::Stream(mut stream) => {
+                stream.place = Some(place);
+                Self::Stream(stream)
+            }
+        }
+    }
+}
+
 /// A stream of events (WHATWG server-sent events).
 pub(super) struct EventStream {
     work: Option<AbortOnDropHandle<Response>>,
@@ -36,6 +52,7 @@ pub(super) struct EventStream {
     reply: Option<Bytes>,
     keep_alive: Duration,
     silence: Pin<Box<Sleep>>,
+    place: Option<Place>,
 }
 
 impl EventStream {
@@ -49,6 +66,7 @@ impl EventStream {
             reply: None,
             keep_alive,
             silence,
+            place: None,
         }
     }
 

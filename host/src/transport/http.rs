@@ -5,7 +5,7 @@
 
 use super::body::{EventStream, ResponseBody, Work};
 use super::cors;
-use super::gate::{self, Refusal};
+use super::gate::{self, Accepts, Refusal};
 use super::patience::Patient;
 use super::receive::{Fault, Full, Room, receive};
 use crate::auth::Refused;
@@ -13,7 +13,7 @@ use crate::call::Events;
 use crate::limits::{RECEIVE_TIME, SEND_TIME, ServerLimits};
 use crate::protocol::{Code, RpcError, failure};
 use crate::server::{Response as Reply, Server};
-use crate::tenants::Tenant;
+use crate::tenants::{Caller, Tenant};
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{
@@ -194,6 +194,22 @@ async fn answer(
     if let Err(refusal) = gate::check_length(&head.headers, limits) {
         return refuse(refusal);
     }
+    let Some(place) = caller.tenant.request() else {
+        return too_many_requests(&caller.tenant);
+    };
+    let response = work_on(caller, head, body, accepts, server).await;
+    response.map(|body| body.holding(place))
+}
+
+/// Reads the body of a request whose head is good, and answers it.
+async fn work_on(
+    caller: Caller,
+    head: Parts,
+    body: Incoming,
+    accepts: Accepts,
+    server: Arc<Server>,
+) -> Response<ResponseBody> {
+    let limits = &server.settings().server;
     let room = Room::new(caller.tenant.bodies(), server.bodies());
     let body = receive(body, limits.max_body_bytes, room);
     let body = match tokio::time::timeout(RECEIVE_TIME, body).await {
@@ -308,7 +324,20 @@ fn no_body(fault: Fault, tenant: &Tenant, limits: &ServerLimits) -> Response<Res
             (limits.max_bodies_bytes, key)
         }
     };
-    let reason = format!("Too many bodies at once: the limit is {most} bytes ({key}); try again");
+    later(format!(
+        "Too many bodies at once: the limit is {most} bytes ({key}); try again"
+    ))
+}
+
+fn too_many_requests(tenant: &Tenant) -> Response<ResponseBody> {
+    let most = tenant.limits.max_requests.unwrap_or_default();
+    let key = tenant.key("max-requests");
+    later(format!(
+        "Too many requests at once: the limit is {most} ({key}); try again"
+    ))
+}
+
+fn later(reason: String) -> Response<ResponseBody> {
     let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, reason);
     let headers = response.headers_mut();
     headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));

@@ -3,6 +3,7 @@
 //! Invariant: the room for a byte is taken before the byte is kept, from the server's and from the
 //! tenant's, and given back when nothing holds the body any more: once its request was answered.
 
+use super::hold::hold;
 use crate::places::{Place, Places};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
@@ -53,18 +54,6 @@ pub(super) enum Fault {
     Malformed(String),
 }
 
-/// A body, and the room it takes.
-struct Kept {
-    bytes: Bytes,
-    _room: Room,
-}
-
-impl AsRef<[u8]> for Kept {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
 /// Reads a body of at most so many bytes. It keeps its room until it is dropped.
 pub(super) async fn receive<B>(body: B, most: usize, mut room: Room) -> Result<Bytes, Fault>
 where
@@ -84,8 +73,7 @@ where
         room.take(piece.len()).map_err(Fault::Full)?;
         whole.add(piece);
     }
-    let bytes = whole.into_bytes();
-    Ok(Bytes::from_owner(Kept { bytes, _room: room }))
+    Ok(hold(whole.into_bytes(), room))
 }
 
 /// What has come: one piece as it is, or a copy of all, so that many small pieces take no more than

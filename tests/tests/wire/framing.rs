@@ -1,7 +1,7 @@
 //! Where a request comes from and where it ends, as bytes: one host, one coding, a body that is whole.
 //! And bodies on their way, which are bounded all together.
 
-use cofferdam_tests::{Options, Server, VERSION, patient, raw};
+use cofferdam_tests::{Config, Identity, Options, Server, VERSION, patient, raw};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -144,6 +144,33 @@ async fn bodies_on_their_way_are_bounded_together() {
     read.await.expect("it is text");
     assert_eq!(one(&answer).0, 400, "{answer}");
     assert_eq!(told(&server, &whole).await.0, 400);
+}
+
+// Whoever holds requests open holds up nobody else.
+#[tokio::test]
+async fn requests_of_a_tenant_are_bounded_in_number() {
+    let (flood, calm) = (Identity::new("flood", "f"), Identity::new("calm", "c"));
+    let config = Config::new(&format!(
+        "[tenants.flood]\nmax-requests = 2\n[tenants.calm]\n{}{}",
+        flood.entry, calm.entry
+    ));
+    let server = Server::start(config.probe()).await;
+    let discover = |who: &Identity| {
+        let client = server.client().bearing(&who.token);
+        client.request("server/discover", json!({}))
+    };
+    let filter = || json!({"toolsListChanged": true});
+    let client = server.client().bearing(&flood.token);
+    let streams = [client.listen(filter()).await, client.listen(filter()).await];
+    let refused = discover(&flood).send().await;
+    assert_eq!((refused.status, refused.header("retry-after")), (503, "1"));
+    let words = refused.json().await["error"]["message"].to_string();
+    assert!(words.contains("2 (tenants.flood.max-requests)"), "{words}");
+    discover(&calm).answer().await.result();
+    // A place is there again when a stream is left.
+    drop(streams);
+    let again = async { while discover(&flood).send().await.status != 200 {} };
+    patient("the place of a stream that was left", again).await;
 }
 
 // A stream is there for long; the body that asked for it is not.
