@@ -10,7 +10,7 @@ use crate::limits::LISTEN_TASK_IDS;
 use crate::places::Place;
 use crate::protocol::{
     ClientFeatures, Code, Request, RpcError, SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY, ServerInfo,
-    notification, success,
+    notification, object, success,
 };
 use crate::task::{Listener, Principal, TaskError, TaskId, TaskView, Tasks};
 use crate::tenants::{Caller, Tenant};
@@ -154,13 +154,9 @@ impl Server {
 
     pub(super) fn filter(&self, request: &Request<'_>) -> Result<Filter, RpcError> {
         let bad = |what: &str| RpcError::invalid_params(format!("Invalid params: {what}"));
-        let filter = request
-            .params
-            .notifications
-            .and_then(|filter| serde_json::from_str::<Value>(filter.get()).ok());
-        let Some(Value::Object(filter)) = filter else {
-            return Err(bad("\"notifications\" must be an object"));
-        };
+        let filter = request.params.notifications;
+        let filter = filter.ok_or_else(|| bad("\"notifications\" must be an object"))?;
+        let filter = object("notifications", filter)?;
         for kind in [
             "toolsListChanged",
             "promptsListChanged",

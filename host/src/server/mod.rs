@@ -314,7 +314,12 @@ impl Server {
                 Method::Discover => self.discover(request),
                 Method::ToolsList => self.list_tools(caller, request),
                 Method::ToolsCall => self.call_tool(caller, request, headers, events).await,
-                _ => return Ok(Step::Listen(self.filter(request)?)),
+                _ => {
+                    let filter = request.params.notifications;
+                    let length = filter.map_or(0, |filter| filter.get().len());
+                    let filter = self.large.work(length, || self.filter(request)).await?;
+                    return Ok(Step::Listen(filter));
+                }
             };
             return answer.map(Step::Answer);
         }

@@ -54,25 +54,32 @@ pub(super) enum Fault {
     Malformed(String),
 }
 
-/// Reads a body of at most so many bytes. It keeps its room until it is dropped.
-pub(super) async fn receive<B>(body: B, most: usize, mut room: Room) -> Result<Bytes, Fault>
+/// Reads a body of at most so many bytes. It keeps its room until it is dropped. What has no room is
+/// read to its end as well, and not kept, so that its client is there to hear so.
+pub(super) async fn receive<B>(mut body: B, most: usize, room: Room) -> Result<Bytes, Fault>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Error,
 {
-    let mut body = body;
-    let mut whole = Pieces::default();
+    let mut length = 0;
+    let mut kept = Ok((Pieces::default(), room));
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| Fault::Malformed(words(&error)))?;
         let Ok(piece) = frame.into_data() else {
             continue;
         };
-        if whole.len() + piece.len() > most {
+        length += piece.len();
+        if length > most {
             return Err(Fault::TooLarge);
         }
-        room.take(piece.len()).map_err(Fault::Full)?;
-        whole.add(piece);
+        if let Ok((whole, room)) = &mut kept {
+            match room.take(piece.len()) {
+                Ok(()) => whole.add(piece),
+                Err(full) => kept = Err(full),
+            }
+        }
     }
+    let (whole, room) = kept.map_err(Fault::Full)?;
     Ok(hold(whole.into_bytes(), room))
 }
 
@@ -85,12 +92,8 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn len(&self) -> usize {
-        self.first.len() + self.all.len()
-    }
-
     fn add(&mut self, piece: Bytes) {
-        if self.len() == 0 {
+        if self.first.is_empty() && self.all.is_empty() {
             self.first = piece;
             return;
         }
@@ -170,6 +173,15 @@ mod tests {
             "abcde",
             "a refusal takes nothing"
         );
+    }
+
+    #[tokio::test]
+    async fn what_has_no_room_is_read_to_its_end_and_keeps_none() {
+        let (tenant, server) = (Places::new(Some(4)), Places::new(Some(4)));
+        let mut body = body(&["abc", "def", "g"]);
+        let full = receive(&mut body, 100, Room::new(&tenant, &server)).await;
+        assert_eq!(full, Err(Fault::Full(Full::Tenant)));
+        assert!(body.0.is_empty() && tenant.none().more(4) && server.none().more(4));
     }
 
     #[tokio::test]

@@ -61,6 +61,11 @@ async fn what_cannot_be_read_is_told_with_the_reason() {
             "{words}"
         );
     }
+    let filter = json!({"notifications": {"x": "A"}});
+    let listen = server.client().request("subscriptions/listen", filter);
+    let words = refused(listen, "\"A\"", "1e400").await;
+    let wanted = "\"notifications\": number out of range";
+    assert!(words.contains(wanted), "{words}");
     let words = refused(echo(), "\"echo\"", r#""\udc00""#).await;
     assert!(
         words.contains("\"name\": ") && words.contains("surrogate"),

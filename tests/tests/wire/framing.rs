@@ -107,42 +107,34 @@ async fn bodies_on_their_way_are_bounded_together() {
     let server = Server::start(options).await;
     let lines = format!("Connection: close\r\nContent-Length: {BODY}\r\n");
     let short = request(&server, "/mcp", &lines, &" ".repeat(BODY - 1));
-    let mut first = TcpStream::connect(server.address())
-        .await
-        .expect("it accepts");
-    first.write_all(short.as_bytes()).await.expect("it reads");
-
-    // Another of that size has no room once the first has come, which nothing tells.
     let whole = format!("{short} ");
+    // Nothing tells when the first has come, and which of the two comes first has the room.
     let full = async {
         loop {
+            let first = TcpStream::connect(server.address()).await;
+            let mut first = first.expect("it accepts");
+            let written = first.write_all(short.as_bytes()).await;
+            written.expect("it reads");
             let answer = raw(server.address(), whole.as_bytes()).await;
             if answer.starts_with("HTTP/1.1 503") {
-                return answer;
+                return (first, answer);
             }
         }
     };
-    let answer = patient("the room to be taken", full).await;
+    let (first, answer) = patient("the room to be taken", full).await;
     assert!(answer.contains("retry-after: 1\r\n"), "{answer}");
     let (_, words) = one(&answer);
-    assert!(
-        words.contains("100000 bytes (server.max-bodies-bytes)"),
-        "{words}"
-    );
-    // A small one has.
-    server
-        .client()
-        .request("server/discover", json!({}))
-        .answer()
-        .await
-        .result();
+    let limit = "100000 bytes (server.max-bodies-bytes)";
+    assert!(words.contains(limit), "{words}");
+    // A small one has room.
+    let discover = server.client().request("server/discover", json!({}));
+    discover.answer().await.result();
 
-    // What was answered leaves its room: here with an error, for spaces are no message.
-    first.write_all(b" ").await.expect("it reads");
-    let mut answer = String::new();
-    let read = patient("an answer", first.read_to_string(&mut answer));
-    read.await.expect("it is text");
-    assert_eq!(one(&answer).0, 400, "{answer}");
+    // Whoever leaves leaves his room, and so does what is answered: here with an error, for spaces
+    // are no message.
+    drop(first);
+    let room = async { while told(&server, &whole).await.0 != 400 {} };
+    patient("the room of one that left", room).await;
     assert_eq!(told(&server, &whole).await.0, 400);
 }
 
