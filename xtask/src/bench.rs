@@ -17,7 +17,8 @@ pub(crate) struct Options {
     /// Print a JSON object whose `ratios` compare each server with the others
     #[arg(long)]
     json: bool,
-    /// Measure only this, beside what it is compared with: inline, task_memory, task_sqlite, parked
+    /// Measure only this, beside what it is compared with: inline, task_memory, task_sqlite, parked,
+    /// cancel
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Seconds of each measurement
@@ -32,11 +33,17 @@ pub(crate) struct Options {
     /// Tasks that wait at once for `parked`
     #[arg(long, value_name = "N", default_value = "100000")]
     parked: String,
+    /// Tasks of each kind that `cancel` cancels one by one, and again many at once
+    #[arg(long, value_name = "N", default_value = "100")]
+    cancels: String,
 }
+
+/// The components whose tools are called.
+const GUESTS: [&str; 3] = ["probe", "probe-wasi", "outbound"];
 
 /// Builds, and measures.
 pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
-    guests::build(checkout, &["probe"])?;
+    guests::build(checkout, &GUESTS)?;
     say!("building the host and its load for release");
     let mut build = cargo(&checkout.root);
     build.args([
@@ -55,11 +62,14 @@ pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
     let mut bench = Command::new(release.join("cofferdam-bench"));
     bench.arg("run");
     bench.arg("--host").arg(release.join("cofferdam"));
-    bench.arg("--guest").arg(guests::file(checkout, "probe"));
+    for name in GUESTS {
+        let option = format!("--{name}");
+        bench.arg(option).arg(guests::file(checkout, name));
+    }
     bench.arg("--data").arg(data);
     bench.args(["--seconds", &options.seconds, "--rounds", &options.rounds]);
     bench.args(["--connections", &options.connections]);
-    bench.args(["--parked", &options.parked]);
+    bench.args(["--parked", &options.parked, "--cancels", &options.cancels]);
     for name in &options.only {
         bench.args(["--only", name]);
     }

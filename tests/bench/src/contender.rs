@@ -31,7 +31,9 @@ enum Server {
 /// Where things lie on this machine.
 pub(crate) struct Place {
     pub(crate) host: PathBuf,
-    pub(crate) guest: PathBuf,
+    pub(crate) probe: PathBuf,
+    pub(crate) probe_wasi: PathBuf,
+    pub(crate) outbound: PathBuf,
     pub(crate) data: PathBuf,
 }
 
@@ -84,11 +86,18 @@ impl Contender {
 }
 
 impl Place {
-    /// The command that runs the host.
+    /// The command that runs the host with the component `probe`.
     pub(crate) fn serve(&self, store: &str, data: &Path) -> Command {
-        let mut command = Command::new(&self.host);
-        command.arg("serve").arg(&self.guest);
+        let mut command = self.host(store, data);
+        command.arg(&self.probe);
         command
+    }
+
+    /// The command that runs the host, without components.
+    pub(crate) fn host(&self, store: &str, data: &Path) -> Command {
+        let mut command = Command::new(&self.host);
+        command
+            .arg("serve")
             .args(["--listen", "127.0.0.1:0", "--store", store, "--data"])
             .arg(data);
         // No task is swept while it is measured, so their number must not be the limit.

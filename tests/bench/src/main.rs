@@ -1,7 +1,8 @@
 //! Benchmarks whose figures are ratios: servers run side by side, in alternating rounds, under the
-//! same load; and what tasks cost that wait. Every answer is checked, so a server that fails cannot
-//! look fast.
+//! same load; what tasks cost that wait; and how soon one is gone that is cancelled. Every answer is
+//! checked, so a server that fails cannot look fast.
 
+mod cancel;
 mod contender;
 mod disk;
 mod load;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+use contender::Place;
 use rounds::Plan;
 
 #[global_allocator]
@@ -36,9 +38,15 @@ enum Command {
         /// The server under test
         #[arg(long)]
         host: PathBuf,
-        /// The component whose tools are called
+        /// Components whose tools are called: the one that everything is measured with but `cancel`
         #[arg(long)]
-        guest: PathBuf,
+        probe: PathBuf,
+        /// ... one that sleeps by WASI
+        #[arg(long)]
+        probe_wasi: PathBuf,
+        /// ... and one that speaks HTTP
+        #[arg(long)]
+        outbound: PathBuf,
         /// Where data folders of the servers go; their disk counts
         #[arg(long)]
         data: PathBuf,
@@ -58,11 +66,22 @@ fn main() -> ExitCode {
         Command::Serve { peer } => peers::serve(peer),
         Command::Run {
             host,
-            guest,
+            probe,
+            probe_wasi,
+            outbound,
             data,
             json,
             plan,
-        } => run(&contender::Place { host, guest, data }, &plan, json),
+        } => {
+            let place = Place {
+                host,
+                probe,
+                probe_wasi,
+                outbound,
+                data,
+            };
+            run(&place, &plan, json)
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -73,7 +92,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(place: &contender::Place, plan: &Plan, json: bool) -> Result<()> {
+fn run(place: &Place, plan: &Plan, json: bool) -> Result<()> {
     let measured = rounds::measure(place, plan)?;
     if json {
         println!("{:#}", report::json(&measured));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::cancel;
 use crate::contender::{FLOOR, SDK};
 use crate::load::Outcome;
 use crate::parked::{Look, Parked};
@@ -57,6 +58,9 @@ pub(crate) fn table(measured: &Measured) -> String {
     if let Some(parked) = &measured.parked {
         parked_table(&mut text, parked);
     }
+    if let Some(cancel) = &measured.cancel {
+        cancel::table(&mut text, cancel);
+    }
     let _ = writeln!(
         text,
         "\ndisk: {:.0} durable 4 KiB appends/s, one after the other",
@@ -92,7 +96,7 @@ fn parked_table(text: &mut String, parked: &Parked) {
             look.running.instances,
             mib(look.resident),
             ms(look.start),
-            look.resumed.tasks,
+            look.resumed.number,
             ms(look.resumed.p50),
             ms(look.resumed.p99),
             ms(look.resumed.longest),
@@ -141,6 +145,7 @@ pub(crate) fn json(measured: &Measured) -> Value {
         "durable_appends_per_s": measured.syncs.round(),
         "series": series,
         "parked": measured.parked.as_ref().map(parked_json),
+        "cancel": measured.cancel.as_ref().map(cancel::json),
     })
 }
 
@@ -153,7 +158,7 @@ fn parked_json(parked: &Parked) -> Value {
             "tasks_running": look.running.tasks,
             "rss_mib": round(mib(look.resident)),
             "start_ms": round(ms(look.start)),
-            "resumed": look.resumed.tasks,
+            "resumed": look.resumed.number,
             "p50_ms": round(ms(look.resumed.p50)),
             "p99_ms": round(ms(look.resumed.p99)),
             "max_ms": round(ms(look.resumed.longest)),
@@ -261,7 +266,7 @@ fn bounds(values: &[f64]) -> (f64, f64) {
     (least, values.iter().copied().fold(0.0, f64::max))
 }
 
-fn ms(time: Duration) -> f64 {
+pub(crate) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
@@ -270,6 +275,6 @@ fn mib(bytes: u64) -> f64 {
 }
 
 /// To three digits after the point: more would be noise.
-fn round(value: f64) -> f64 {
+pub(crate) fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }

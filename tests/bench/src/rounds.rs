@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
+use crate::cancel::{self, Cancel};
 use crate::contender::{ALL, Contender, FLOOR, Place, SDK};
 use crate::disk;
 use crate::load::{Load, Outcome};
@@ -15,8 +16,8 @@ use crate::process::Server;
 /// How much is measured.
 #[derive(Args)]
 pub(crate) struct Plan {
-    /// Measure only this: a contender, beside the two that it is compared with, or `parked`; may be
-    /// repeated
+    /// Measure only this: a contender, beside the two that it is compared with, `parked`, or `cancel`;
+    /// may be repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Seconds of each measurement, after half a second of warm-up
@@ -31,7 +32,13 @@ pub(crate) struct Plan {
     /// Tasks that wait at once for `parked`; of few, the memory is lost in the noise
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1_000..=1_000_000))]
     parked: u32,
+    /// Tasks of each kind that `cancel` cancels one by one, and again many at once
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    cancels: u32,
 }
+
+/// What is measured without contenders.
+const ALONE: [&str; 2] = [parked::NAME, cancel::NAME];
 
 impl Plan {
     fn names(&self, name: &str) -> bool {
@@ -50,8 +57,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 pub(crate) struct Measured {
     pub(crate) series: Vec<Series>,
     pub(crate) parked: Option<Parked>,
+    pub(crate) cancel: Option<Cancel>,
     /// Durable 4 KiB records a second of a lone appender; the median of the rounds, of which
-    /// `parked` is one.
+    /// `parked` is one, and `cancel` another.
     pub(crate) syncs: f64,
 }
 
@@ -67,7 +75,7 @@ pub(crate) struct Series {
 pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
     for name in &plan.only {
         let mut names: Vec<_> = ALL.iter().map(|contender| contender.name).collect();
-        names.push(parked::NAME);
+        names.extend(ALONE);
         ensure!(
             names.contains(&name.as_str()),
             "{name} is none of: {}",
@@ -80,10 +88,11 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
             "--connections must be from 1 to 1000"
         );
     }
-    let only_parked = !plan.only.is_empty() && plan.only.iter().all(|name| name == parked::NAME);
+    let is_alone = |name: &String| ALONE.contains(&name.as_str());
+    let only_alone = !plan.only.is_empty() && plan.only.iter().all(is_alone);
     let wanted = |contender: &&Contender| {
         let baseline = [FLOOR, SDK].contains(&contender.name);
-        !only_parked && (baseline || plan.names(contender.name))
+        !only_alone && (baseline || plan.names(contender.name))
     };
     let mut series = Vec::new();
     for &connections in &plan.connections {
@@ -97,7 +106,7 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
     }
     let mut syncs = Vec::new();
     let disk = || disk::syncs_per_second(&place.data, Duration::from_millis(500));
-    let rounds = if only_parked { 0 } else { plan.rounds };
+    let rounds = if only_alone { 0 } else { plan.rounds };
     for round in 1..=rounds {
         syncs.push(disk()?);
         for series in &mut series {
@@ -119,9 +128,17 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
     } else {
         None
     };
+    let cancel = if plan.names(cancel::NAME) {
+        syncs.push(disk()?);
+        let cancel = cancel::measure(place, plan.cancels as usize);
+        Some(cancel.context(cancel::NAME)?)
+    } else {
+        None
+    };
     Ok(Measured {
         series,
         parked,
+        cancel,
         syncs: median(&syncs),
     })
 }

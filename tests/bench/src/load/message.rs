@@ -43,6 +43,11 @@ impl Call {
         Self::new("ask", arguments, FORMS)
     }
 
+    /// A call of some tool by a client that knows tasks, with arguments in JSON.
+    pub(crate) fn task(tool: &str, arguments: &str) -> Self {
+        Self::new(tool, arguments, TASKS)
+    }
+
     /// Either tool gives its text back: some prose and the number.
     fn telling(tool: &str, capabilities: &str) -> Self {
         let prose = "The quick brown fox jumps over the lazy dog. ".repeat(4);
@@ -72,8 +77,17 @@ impl Call {
 
 /// `tasks/get`.
 pub(crate) fn get_task(task: &str, number: u64) -> Vec<u8> {
+    about_task("tasks/get", task, number)
+}
+
+/// `tasks/cancel`.
+pub(crate) fn cancel_task(task: &str, number: u64) -> Vec<u8> {
+    about_task("tasks/cancel", task, number)
+}
+
+fn about_task(method: &str, task: &str, number: u64) -> Vec<u8> {
     let params = format!(r#""taskId":"{task}""#);
-    request("tasks/get", task, &number.to_string(), &params, TASKS)
+    request(method, task, &number.to_string(), &params, TASKS)
 }
 
 /// `tasks/update` with the answer to `ask`, which is the number.

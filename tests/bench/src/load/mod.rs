@@ -42,6 +42,26 @@ pub(crate) fn apart<T: Send, F: Future<Output = Result<T>>>(
     })
 }
 
+/// How long something took that was done again and again.
+pub(crate) struct Times {
+    pub(crate) number: u64,
+    pub(crate) p50: Duration,
+    pub(crate) p99: Duration,
+    pub(crate) longest: Duration,
+}
+
+impl Times {
+    /// Of times in microseconds.
+    pub(crate) fn of(times: &Histogram<u64>) -> Self {
+        Self {
+            number: times.len(),
+            p50: Duration::from_micros(times.value_at_quantile(0.5)),
+            p99: Duration::from_micros(times.value_at_quantile(0.99)),
+            longest: Duration::from_micros(times.max()),
+        }
+    }
+}
+
 /// How much of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {

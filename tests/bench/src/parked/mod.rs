@@ -9,10 +9,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use hdrhistogram::Histogram;
 
 use crate::contender::Place;
-use crate::load::{GRACE, apart};
+use crate::load::{GRACE, Times, apart};
 use crate::process::{Running, Server};
 
 /// The name in `--only`.
@@ -50,27 +49,8 @@ pub(crate) struct Look {
     /// What the data folder holds more than after the first one's warm-up, bytes per task.
     pub(crate) disk: f64,
     pub(crate) running: Running,
-    pub(crate) resumed: Resumed,
-}
-
-/// From an answer's first byte sent to the end of its task seen on a stream, one task at a time.
-pub(crate) struct Resumed {
-    pub(crate) tasks: u64,
-    pub(crate) p50: Duration,
-    pub(crate) p99: Duration,
-    pub(crate) longest: Duration,
-}
-
-impl Resumed {
-    /// Of times in microseconds.
-    fn of(times: &Histogram<u64>) -> Self {
-        Self {
-            tasks: times.len(),
-            p50: Duration::from_micros(times.value_at_quantile(0.5)),
-            p99: Duration::from_micros(times.value_at_quantile(0.99)),
-            longest: Duration::from_micros(times.max()),
-        }
-    }
+    /// From an answer's first byte sent to the end of its task seen on a stream, one task at a time.
+    pub(crate) resumed: Times,
 }
 
 /// Parks so many tasks, and resumes some.

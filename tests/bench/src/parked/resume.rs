@@ -11,15 +11,14 @@ use hdrhistogram::Histogram;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
-use super::Resumed;
-use crate::load::GRACE;
 use crate::load::connection::Connection;
 use crate::load::message::{answer_task, first_number, listen};
 use crate::load::workload::{expect, member};
+use crate::load::{GRACE, Times};
 
 /// Answers these tasks, each once the one before it has ended. One stream listens to them all, so
 /// there may be a thousand.
-pub(super) async fn resume(address: SocketAddr, tasks: &[&str]) -> Result<Resumed> {
+pub(super) async fn resume(address: SocketAddr, tasks: &[&str]) -> Result<Times> {
     let mut connection = Connection::open(address).await?;
     let first = first_number(0);
     let mut stream = Stream::open(address, &listen(tasks, first)).await?;
@@ -46,7 +45,7 @@ pub(super) async fn resume(address: SocketAddr, tasks: &[&str]) -> Result<Resume
         expect(end, &format!("#{number}."))?;
         times.record(time.as_micros().try_into()?)?;
     }
-    Ok(Resumed::of(&times))
+    Ok(Times::of(&times))
 }
 
 /// What one `subscriptions/listen` says. It takes only a stream whose events each stand on one line

@@ -62,11 +62,14 @@ pub fn say(call: &Call, lines: u32, ask: Option<bool>) -> Result<&'static str> {
     Ok("said")
 }
 
-/// Sleeps by the clock of WASI rather than by the verb.
-#[tool]
-pub fn doze(ms: u64) -> String {
+/// Sleeps by the clock of WASI rather than by the verb, perhaps as a task.
+#[tool(task = "optional")]
+pub fn doze(call: &Call, ms: u64, task: Option<bool>) -> Result<&'static str> {
+    if task == Some(true) {
+        call.start_task(TaskOptions::new())?;
+    }
     thread::sleep(Duration::from_millis(ms));
-    "slept".to_owned()
+    Ok("slept")
 }
 
 fn preopened() -> Vec<String> {
