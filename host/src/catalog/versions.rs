@@ -3,10 +3,12 @@
 use super::load::tools_of;
 use super::{Archive, ArchiveError, Catalog, Tool};
 use crate::config::Source;
+use crate::grants::Grants;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
@@ -30,9 +32,13 @@ pub struct Versions {
     archive: Archive,
     runtime: Arc<Runtime>,
     settings: Settings,
-    /// Components that are not served any more, by digest.
-    old: Mutex<HashMap<String, Vec<Arc<Tool>>>>,
+    /// Components that are not served any more.
+    old: Mutex<HashMap<Version, Vec<Arc<Tool>>>>,
 }
+
+/// A component's digest, and whose grants it has: what one source was granted is not another's, though
+/// both had the same component.
+type Version = (String, usize);
 
 impl Versions {
     /// Those of a catalog and an archive.
@@ -68,25 +74,34 @@ impl Versions {
         }
         // Whoever comes while it compiles waits for it.
         let mut old = self.old.lock().await;
-        if !old.contains_key(digest) {
-            let tools = self.load(digest, served_as).await?;
-            old.insert(digest.to_owned(), tools);
-        }
-        let mut tools = old.get(digest).into_iter().flatten();
+        let newer = self.catalog.load().tool(served_as).cloned();
+        // What its newer version may reach. The limits of its calls are kept with them.
+        let grants = newer.map(|newer| Arc::clone(&newer.component.grants));
+        // Tools hold their grants, so no others are at that place as long as they are here.
+        let place = grants.as_ref().map_or(0, |it| Arc::as_ptr(it).addr());
+        let key = (digest.to_owned(), place);
+        let tools = match old.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(self.load(digest, grants).await?),
+        };
+        let mut tools = tools.iter();
         let tool = tools.find(|tool| tool.own_name == name).cloned();
         tool.ok_or_else(|| VersionError::NoTool(digest.to_owned()))
     }
 
-    async fn load(&self, digest: &str, served_as: &str) -> Result<Vec<Arc<Tool>>, VersionError> {
+    async fn load(
+        &self,
+        digest: &str,
+        grants: Option<Arc<Grants>>,
+    ) -> Result<Vec<Arc<Tool>>, VersionError> {
         let bytes = self.archive.read(digest).map_err(|error| {
             // The client is told no path of the server.
             tracing::error!("{error}");
             VersionError::Archive(digest.to_owned(), error)
         })?;
         let mut source = Source::new(format!("{digest}.wasm").into(), &self.settings);
-        // What its newer version may reach. The limits of its calls are kept with them.
-        if let Some(newer) = self.catalog.load().tool(served_as) {
-            source.grants = Arc::clone(&newer.component.grants);
+        if let Some(grants) = grants {
+            source.grants = grants;
         }
         tools_of(&bytes, &source, &self.runtime, &self.settings)
             .await

@@ -56,11 +56,15 @@ fn json_of(member: &str, text: String) -> Result<Box<RawValue>, String> {
 }
 
 /// Values take many times the room of their text, so that is bounded first.
-fn value_of(member: &str, text: String, most: usize) -> Result<Value, String> {
+fn value_of(member: &str, text: String) -> Result<Value, String> {
+    let (most, key) = match member {
+        "schema" => (SCHEMA_BYTES, "SCHEMA_BYTES"),
+        _ => (GUEST_VALUE_BYTES, "GUEST_VALUE_BYTES"),
+    };
     if text.len() > most {
         let length = text.len();
         return Err(format!(
-            "{member}: it has {length} bytes; the limit is {most}"
+            "{member}: it has {length} bytes; the limit is {most} ({key})"
         ));
     }
     let raw = json_of(member, text)?;
@@ -69,10 +73,7 @@ fn value_of(member: &str, text: String, most: usize) -> Result<Value, String> {
 
 /// A JSON object from a guest's text; none is the empty one.
 pub(crate) fn object_of(member: &str, text: Option<String>) -> Result<Map<String, Value>, String> {
-    match text
-        .map(|text| value_of(member, text, GUEST_VALUE_BYTES))
-        .transpose()?
-    {
+    match text.map(|text| value_of(member, text)).transpose()? {
         None => Ok(Map::new()),
         Some(Value::Object(object)) => Ok(object),
         Some(_) => Err(format!("{member}: not a JSON object")),
@@ -166,10 +167,7 @@ pub(super) fn rpc_error(error: types::RpcError) -> Result<RpcError, String> {
     Ok(RpcError {
         code: Code::from_tool(error.code),
         message: error.message.into(),
-        data: error
-            .data
-            .map(|text| value_of("data", text, GUEST_VALUE_BYTES))
-            .transpose()?,
+        data: error.data.map(|text| value_of("data", text)).transpose()?,
     })
 }
 
@@ -188,7 +186,7 @@ pub(super) fn input_request(request: task::InputRequest) -> Result<InputRequest,
     Ok(match request {
         task::InputRequest::Form(form) => InputRequest::Form {
             message: form.message,
-            schema: value_of("schema", form.schema, SCHEMA_BYTES)?,
+            schema: value_of("schema", form.schema)?,
         },
         task::InputRequest::Url(url) => InputRequest::Url {
             message: url.message,
@@ -238,7 +236,7 @@ fn sampling_params(request: task::SamplingRequest) -> Result<Map<String, Value>,
     ];
     for (name, text) in members {
         if let Some(text) = text {
-            params.insert(name.to_owned(), value_of(name, text, GUEST_VALUE_BYTES)?);
+            params.insert(name.to_owned(), value_of(name, text)?);
         }
     }
     Ok(params)

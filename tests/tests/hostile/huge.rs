@@ -169,7 +169,7 @@ async fn a_huge_error_names_its_limit() {
         }
     }
     for end in both(&arena, "error-data", numbers("error-data")).await {
-        end.refused(&["sandbox.result-bytes", "4194304"]);
+        end.refused(&["data", "GUEST_VALUE_BYTES", "1048576"]);
     }
 }
 
@@ -182,12 +182,18 @@ async fn json_takes_no_more_memory_than_its_limit_allows() {
         ..roomy()
     })
     .await;
-    for through in ["structured", "meta"] {
+    for (through, limit) in [
+        ("structured", ["sandbox.result-bytes", "4194304"]),
+        ("meta", ["GUEST_VALUE_BYTES", "1048576"]),
+    ] {
         for end in both(&arena, through, numbers(through)).await {
-            end.refused(&["sandbox.result-bytes", "4194304"]);
+            end.refused(&limit);
         }
     }
-    for (through, limit) in [("schema", "262144"), ("sampling", "8388608")] {
+    for (through, limit) in [
+        ("schema", "262144 (SCHEMA_BYTES)"),
+        ("sampling", "1048576 (GUEST_VALUE_BYTES)"),
+    ] {
         for end in both(&arena, through, numbers(through)).await {
             assert!(end.text().starts_with("invalid: "), "{}", end.text());
             assert!(end.text().contains(limit), "{}", end.text());
