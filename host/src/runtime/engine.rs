@@ -48,6 +48,9 @@ pub struct Runtime {
     pub(super) compilation: Compilation,
     clock: Arc<EpochClock>,
     permits: FairQueue,
+    /// Turns of instances that compute for longer than an epoch: as many at once as there are cores.
+    /// So others wait for one epoch at most, however many compute, and tenants share the cores evenly.
+    pub(super) turns: FairQueue,
 }
 
 impl Runtime {
@@ -69,6 +72,9 @@ impl Runtime {
         Ok(Self {
             clock: EpochClock::start(&engine),
             permits: FairQueue::new(limits.instances as usize),
+            turns: FairQueue::new(
+                thread::available_parallelism().map_or(1, |cores| (cores.get() - 1).max(1)),
+            ),
             compilation: Compilation::new(compiler, &limits),
             engine,
             linker,

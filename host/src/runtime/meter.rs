@@ -1,7 +1,9 @@
 //! What an instance uses: CPU time and memory, and that its tenant's accounts know of it.
 
 use super::account::{Accounts, CpuBudget, MemoryAccount};
+use super::queue::{FairQueue, Permit, Share};
 use crate::limits::RunLimits;
+use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 use std::future::Future;
 use std::pin::Pin;
@@ -13,13 +15,15 @@ use wasmtime::ResourceLimiter;
 
 /// CPU time of one run: only what passes while it is polled counts, on the thread that polls it,
 /// so waiting and other work are never billed.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct CpuMeter {
     spent: AtomicU64,
     polled_since: AtomicU64,
     /// What the budget knows of.
     charged: AtomicU64,
     budget: Option<Arc<CpuBudget>>,
+    /// The right to go on computing, from when it was given to the end of the poll.
+    turn: Mutex<Option<Permit>>,
 }
 
 impl CpuMeter {
@@ -38,6 +42,17 @@ impl CpuMeter {
         self.charge(self.spent().as_nanos() as u64);
         let empty = budget.wait(Instant::now()).is_some();
         empty.then(|| Arc::clone(budget))
+    }
+
+    /// Lets others compute, and waits for the next turn.
+    pub(super) async fn wait_for_turn(&self, turns: FairQueue, tenant: Arc<str>) {
+        self.turn.lock().take();
+        tokio::task::yield_now().await;
+        let whole = Share {
+            running: usize::MAX,
+            waiting: usize::MAX,
+        };
+        *self.turn.lock() = turns.acquire(&tenant, whole, true).await.ok();
     }
 
     /// Charges the budget with what was spent so far.
@@ -72,6 +87,7 @@ impl<F: Future> Future for Metered<F> {
         let passed = thread_nanos().saturating_sub(before);
         let spent = self.meter.spent.fetch_add(passed, Ordering::Relaxed) + passed;
         self.meter.charge(spent);
+        self.meter.turn.lock().take();
         result
     }
 }

@@ -19,8 +19,6 @@ use crate::limits::{self, RunLimits};
 use crate::places::Places;
 use crate::protocol::{Answer, ClientFeatures, RpcError};
 use parking_lot::Mutex;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::component::ResourceTableError;
@@ -313,7 +311,7 @@ impl Runtime {
     ) -> Result<T, RunError> {
         let _running = self.permit(place).await?;
         let meter = Arc::new(CpuMeter::new(place.accounts.cpu.clone()));
-        let mut store = self.store(guest, cpu_ms, &meter);
+        let mut store = self.store(guest, cpu_ms, &meter, &place.tenant);
         let work = async {
             let tool = program.pre.instantiate_async(&mut store).await?;
             work(&tool, &mut store).await
@@ -326,23 +324,35 @@ impl Runtime {
         result.map_err(|error| cause(error, store.data(), cpu_ms))
     }
 
-    fn store(&self, guest: Guest, cpu_ms: u64, meter: &Arc<CpuMeter>) -> Store<Guest> {
+    fn store(
+        &self,
+        guest: Guest,
+        cpu_ms: u64,
+        meter: &Arc<CpuMeter>,
+        tenant: &Arc<str>,
+    ) -> Store<Guest> {
         let mut store = Store::new(&self.engine, guest);
         store.limiter(|guest| &mut guest.memory);
         store.set_hostcall_fuel(limits::HOST_CALL_BYTES);
         store.set_epoch_deadline(1);
         let meter = Arc::clone(meter);
+        let (turns, tenant) = (self.turns.clone(), Arc::clone(tenant));
         let budget = Duration::from_millis(cpu_ms);
         store.epoch_deadline_callback(move |_| {
             if meter.spent() > budget {
                 return Err(OverCpu.into());
             }
-            // A run of a tenant without CPU time goes on at the pace at which there is some.
-            let pause: Pin<Box<dyn Future<Output = ()> + Send>> = match meter.over_budget() {
-                None => Box::pin(tokio::task::yield_now()),
-                Some(budget) => Box::pin(async move { budget.ready().await }),
-            };
-            Ok(UpdateDeadline::YieldCustom(1, pause))
+            let (meter, turns, tenant) = (Arc::clone(&meter), turns.clone(), Arc::clone(&tenant));
+            Ok(UpdateDeadline::YieldCustom(
+                1,
+                Box::pin(async move {
+                    // A run of a tenant without CPU time goes on at the pace at which there is some.
+                    if let Some(budget) = meter.over_budget() {
+                        budget.ready().await;
+                    }
+                    meter.wait_for_turn(turns, tenant).await;
+                }),
+            ))
         });
         store
     }

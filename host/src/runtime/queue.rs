@@ -26,7 +26,8 @@ pub(super) struct Full {
     pub(super) waiting: usize,
 }
 
-/// All permits.
+/// All permits. A clone shares them.
+#[derive(Clone)]
 pub(super) struct FairQueue(Arc<Mutex<Lanes>>);
 
 struct Lanes {

@@ -265,6 +265,8 @@ async fn exchange(
     };
     let told = members.get("id").map(|id| id.get());
     let sent = id_of(body);
+    let said = value["error"]["message"].as_str().unwrap_or_default();
+    let two_hosts = status == 400 && said.contains("Host");
     let fault = if !fits(Kind::Response, &value) {
         Some("not the shape of a response".to_owned())
     } else if value
@@ -274,7 +276,7 @@ async fn exchange(
         Some("not the shape of an error".to_owned())
     } else if !(documented(status, code) || kind == "stream") {
         Some("not a documented pair of status and code".to_owned())
-    } else if told.is_none() && needs_id(status, code, sent.as_deref()) {
+    } else if told.is_none() && needs_id(status, code, two_hosts, sent.as_deref()) {
         Some("the id is missing".to_owned())
     } else if told.is_some() && told != sent.as_deref() {
         Some(format!("another id than {sent:?}"))
@@ -333,9 +335,9 @@ fn documented(status: u16, code: Option<i64>) -> bool {
 }
 
 /// True unless the request was refused before its id was read, or has none.
-fn needs_id(status: u16, code: Option<i64>, sent: Option<&str>) -> bool {
+fn needs_id(status: u16, code: Option<i64>, two_hosts: bool, sent: Option<&str>) -> bool {
     let before = matches!(status, 401 | 403 | 406 | 415) || code == Some(-32700);
-    !before && sent.is_some()
+    !before && !two_hosts && sent.is_some()
 }
 
 /// A single fault that is refused must be named: by its member or one around it, or by its header.

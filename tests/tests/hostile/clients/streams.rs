@@ -31,7 +31,7 @@ async fn refused(client: &Client) -> String {
 
 #[tokio::test]
 async fn streams_over_the_limit_are_refused_and_their_places_come_back() {
-    let arena = Arena::start(terms().set("server.max-listens", LISTENS)).await;
+    let arena = Arena::start(terms().set("server.max-listens", 2 * LISTENS)).await;
     let client = arena.mallory(Declares::TasksAndForms);
     let attack = async {
         let task = client.task("hostile.ask", json!({"keys": ["k"]})).await;
@@ -43,7 +43,7 @@ async fn streams_over_the_limit_are_refused_and_their_places_come_back() {
         let mut last = client.listen_to(&[&task]).await;
         for _ in 0..200 {
             let message = refused(&client).await;
-            let limit = format!("{LISTENS} (server.max-listens)");
+            let limit = format!("{LISTENS} (tenants.mallory.max-listens)");
             assert!(message.contains(&limit), "{message}");
         }
         // Those that are open go on.
