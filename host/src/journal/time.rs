@@ -27,7 +27,7 @@ impl Time {
         let tick = CLOCK_TICK.as_micros() as Micros;
         match self {
             Self::System => last.max(system() / tick * tick),
-            Self::Rehearsed => last + tick,
+            Self::Rehearsed => last.saturating_add(tick),
         }
     }
 
@@ -55,4 +55,16 @@ fn system() -> Micros {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     Micros::try_from(since.as_micros()).unwrap_or(Micros::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rehearsed_clock_does_not_go_back_after_the_longest_sleep() {
+        for last in [0, Micros::MAX - 1, Micros::MAX] {
+            assert!(Time::Rehearsed.read(last) >= last);
+        }
+    }
 }
