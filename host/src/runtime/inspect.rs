@@ -110,7 +110,7 @@ fn types(bytes: &[u8], range: std::ops::Range<usize>, parts: &mut Parts) -> Resu
         *count -= 1;
         parts.types.add(1)?;
         let is_declaration = left.len() > 1;
-        if is_declaration && !holds_type(&mut reader)? {
+        if is_declaration && !holds_type(&mut reader, parts)? {
             continue;
         }
         if matches!(reader.clone().read_u8()?, 0x41 | 0x42) {
@@ -127,8 +127,12 @@ fn types(bytes: &[u8], range: std::ops::Range<usize>, parts: &mut Parts) -> Resu
 }
 
 /// Reads a declaration in the type of a component or an instance, but stops before a type.
-fn holds_type(reader: &mut BinaryReader<'_>) -> Result<bool, Defect> {
+fn holds_type(reader: &mut BinaryReader<'_>, parts: &mut Parts) -> Result<bool, Defect> {
     match reader.clone().read_u8()? {
+        0x00 => {
+            reader.read_u8()?;
+            core_type(reader, parts)?;
+        }
         0x01 => {
             reader.read_u8()?;
             return Ok(true);
@@ -142,6 +146,45 @@ fn holds_type(reader: &mut BinaryReader<'_>) -> Result<bool, Defect> {
         }
     }
     Ok(false)
+}
+
+/// Reads a core type: that of a module, whose declarations may hold groups, or a group.
+fn core_type(reader: &mut BinaryReader<'_>, parts: &mut Parts) -> Result<(), Defect> {
+    match reader.clone().read_u8()? {
+        0x00 => {
+            reader.read::<wasmparser::CoreType<'_>>()?;
+            Ok(())
+        }
+        0x50 => {
+            reader.read_u8()?;
+            for _ in 0..reader.read_var_u32()? {
+                if reader.clone().read_u8()? == 0x01 {
+                    reader.read_u8()?;
+                    group(reader, parts)?;
+                } else {
+                    reader.read::<wasmparser::ModuleTypeDeclaration<'_>>()?;
+                }
+            }
+            Ok(())
+        }
+        _ => group(reader, parts),
+    }
+}
+
+/// Reads a group of core types, or a single one. The parser would make room for as many as the group
+/// claims to have.
+fn group(reader: &mut BinaryReader<'_>, parts: &mut Parts) -> Result<(), Defect> {
+    if reader.clone().read_u8()? != 0x4e {
+        reader.read::<wasmparser::SubType>()?;
+        return Ok(());
+    }
+    reader.read_u8()?;
+    let count = reader.read_var_u32()?;
+    parts.types.add(count)?;
+    for _ in 0..count {
+        reader.read::<wasmparser::SubType>()?;
+    }
+    Ok(())
 }
 
 /// What is counted.
@@ -282,6 +325,27 @@ mod tests {
         let defect = inspect(&component(&section(10, &claim))).unwrap_err();
         let name = "imports or more; the limit is 100000 (COMPONENT_IMPORTS)";
         assert!(defect.to_string().ends_with(name), "{defect}");
+    }
+
+    #[test]
+    fn groups_of_core_types_count_before_room_is_made_for_them() {
+        // In the type of an instance, and there in the type of a module.
+        for before in [&[1, 0x42, 1, 0][..], &[1, 0x42, 1, 0, 0x50, 1, 1]] {
+            let group = |count: usize, types: &[u8]| {
+                let mut content = [before, &[0x4e]].concat();
+                leb(count, &mut content);
+                inspect(&component(&section(7, &[&content, types].concat())))
+            };
+            let function = [0x60, 0, 0];
+            assert_eq!(group(2, &function.repeat(2)), Ok(()));
+            let short = group(2, &function).unwrap_err();
+            assert!(matches!(short, Defect::Broken { .. }), "{short}");
+            let defect = group(limits::COMPONENT_TYPES as usize, &[]).unwrap_err();
+            assert!(
+                matches!(defect, Defect::TooMany { what: "types", .. }),
+                "{defect}"
+            );
+        }
     }
 
     #[test]
