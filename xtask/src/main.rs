@@ -5,6 +5,8 @@ mod bench;
 mod checkout;
 mod debian;
 mod demo;
+mod deny;
+mod fuzz;
 mod guests;
 mod node;
 mod process;
@@ -40,6 +42,10 @@ enum Task {
     Demo(demo::Options),
     /// Compare the server's speed with bare HTTP and with the official Rust SDK
     Bench(bench::Options),
+    /// Fuzz what reads untrusted input; needs a nightly compiler and cargo-fuzz
+    Fuzz(fuzz::Options),
+    /// Check licences, sources and advisories of all dependencies; needs cargo-deny
+    Deny(deny::Options),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +64,8 @@ fn run(task: Task) -> Result<()> {
         Task::Guests { only } => guests::build(&checkout, only.as_deref().as_slice()),
         Task::Demo(options) => demo::show(&checkout, &options),
         Task::Bench(options) => bench::measure(&checkout, &options),
+        Task::Fuzz(options) => fuzz::fuzz(&checkout, &options),
+        Task::Deny(options) => deny::audit(&checkout, &options),
         Task::Test => test::run_all(&checkout),
     }
 }

@@ -69,10 +69,23 @@ impl Config {
     /// # Errors
     /// [`ConfigError`].
     pub fn read(arguments: Arguments) -> Result<Self, ConfigError> {
-        let (file, name) = match &arguments.config {
-            None => (File::default(), String::new()),
-            Some(path) => (parse(path)?, path.display().to_string()),
+        let text = match &arguments.config {
+            None => String::new(),
+            Some(path) => std::fs::read_to_string(path)
+                .map_err(|error| ConfigError::Io(path.to_owned(), error))?,
         };
+        Self::from_text(&text, arguments)
+    }
+
+    /// The same, with the file's text; public for the fuzz target.
+    ///
+    /// # Errors
+    /// [`ConfigError`].
+    #[doc(hidden)]
+    pub fn from_text(text: &str, arguments: Arguments) -> Result<Self, ConfigError> {
+        let name = arguments.config.as_ref();
+        let name = name.map_or_else(String::new, |path| path.display().to_string());
+        let file = parse(text, &name)?;
         let place = Place { name: &name };
         let folder = arguments.config.as_deref().and_then(Path::parent);
         // What a file names is beside it, wherever the server is started.
@@ -163,17 +176,15 @@ fn refuse(place: &str, checked: Result<(), String>) -> Result<(), ConfigError> {
     })
 }
 
-fn parse(path: &Path) -> Result<File, ConfigError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| ConfigError::Io(path.to_owned(), error))?;
-    toml::from_str(&text).map_err(|error| {
+fn parse(text: &str, name: &str) -> Result<File, ConfigError> {
+    toml::from_str(text).map_err(|error| {
         let line = error
             .span()
             .map(|span| text[..span.start].matches('\n').count() + 1);
         ConfigError::Malformed {
             file: match line {
-                Some(line) => format!("{}:{line}", path.display()),
-                None => path.display().to_string(),
+                Some(line) => format!("{name}:{line}"),
+                None => name.to_owned(),
             },
             reason: error.message().to_owned(),
         }

@@ -60,7 +60,7 @@ impl From<wasmparser::Error> for Defect {
 ///
 /// # Errors
 /// [`Defect`].
-pub(super) fn inspect(bytes: &[u8]) -> Result<(), Defect> {
+pub fn inspect(bytes: &[u8]) -> Result<(), Defect> {
     if !bytes.starts_with(b"\0asm") {
         return Err(Defect::Foreign);
     }
