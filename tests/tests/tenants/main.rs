@@ -12,6 +12,7 @@ mod jwt;
 mod keys;
 mod ownership;
 mod quotas;
+mod refusals;
 mod shares;
 mod sources;
 mod two;
