@@ -39,9 +39,10 @@ pub(crate) fn audit(checkout: &Checkout, options: &Options) -> Result<()> {
     for folder in WORKSPACES {
         say!("auditing {folder}: {}", checks.join(", "));
         let mut check = deny(&checkout.root, folder);
-        check.args(["check", "--disable-fetch", "--config"]);
-        check.arg(checkout.root.join("deny.toml"));
-        if let Err(error) = run(check.args(&checks)) {
+        check
+            .args(["check", "--hide-inclusion-graph"])
+            .args(&checks);
+        if let Err(error) = run(&mut check) {
             failed.push(format!("\n  {folder}: {error:#}"));
         }
     }
@@ -53,6 +54,7 @@ pub(crate) fn audit(checkout: &Checkout, options: &Options) -> Result<()> {
 
 fn deny(root: &Path, folder: &str) -> Command {
     let mut command = cargo(&root.join(folder));
-    command.args(["deny", "--locked", "--all-features"]);
+    command.args(["deny", "--locked", "--config"]);
+    command.arg(root.join("deny.toml"));
     command
 }
