@@ -45,6 +45,8 @@ static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 pub struct Terms {
     /// Components (`target/guests/NAME.wasm`) whose tools mallory sees, as `hostile.NAME`.
     pub guests: Vec<&'static str>,
+    /// What they are granted, as `[tools.grants.…]` of the configuration.
+    pub grants: String,
     /// Its `max-instances`.
     pub instances: u64,
     /// Its `max-waiting`.
@@ -71,6 +73,7 @@ impl Default for Terms {
     fn default() -> Self {
         Self {
             guests: vec!["hostile"],
+            grants: String::new(),
             instances: 4,
             waiting: 64,
             tasks: 64,
@@ -118,7 +121,7 @@ impl Terms {
         let hostile: String = self
             .guests
             .iter()
-            .map(|name| tools(HOSTILE, name))
+            .map(|name| tools(HOSTILE, name) + &self.grants)
             .collect();
         let Self {
             instances,

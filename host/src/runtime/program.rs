@@ -391,6 +391,8 @@ fn named(text: &str) -> String {
     } else if text == ResourceTableError::Full.to_string() {
         let limit = limits::RESOURCES;
         format!("it holds too many handles (limit RESOURCES, {limit} handles)")
+    } else if text.contains("total size of fields exceeds limit") {
+        "a request has too many bytes of headers (limit http.limits.header-bytes)".to_owned()
     } else {
         text.to_owned()
     }

@@ -15,4 +15,5 @@ mod huge;
 mod loops;
 mod malformed;
 mod memory;
+mod network;
 mod spy;

@@ -237,7 +237,7 @@ async fn headers_that_are_the_hosts_are_refused_and_millions_have_a_limit() {
     let request = json!({"url": upstream.url("/"), "headers": many});
     let answer = server.client().call("fetch", request).await;
     let text = format!("{answer:?}");
-    assert!(text.contains("header"), "{text}");
+    assert!(text.contains("http.limits.header-bytes"), "{text}");
     assert_eq!(upstream.asked("/").len(), 0);
 }
 

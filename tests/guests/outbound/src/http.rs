@@ -20,6 +20,8 @@ pub(crate) struct Request {
     pub(crate) url: String,
     /// Names and values.
     pub(crate) headers: Vec<(String, String)>,
+    /// So many headers more.
+    pub(crate) flood: u32,
     /// So many bytes of body.
     pub(crate) body: Option<usize>,
     /// Say in a header that the body has so many.
@@ -59,8 +61,10 @@ impl Request {
         let length = self
             .length
             .map(|it| ("content-length".to_owned(), it.to_string()));
-        for (name, value) in self.headers.iter().chain(&length) {
-            let added = headers.append(name, value.as_bytes());
+        let flood = (0..self.flood).map(|number| (format!("x-{number}"), "flood".to_owned()));
+        let own = self.headers.iter().chain(&length).cloned();
+        for (name, value) in own.chain(flood) {
+            let added = headers.append(&name, value.as_bytes());
             added.map_err(|error| json!({ "error": format!("header: {error:?}") }))?;
         }
         let request = OutgoingRequest::new(headers);
