@@ -1,8 +1,8 @@
 //! Tasks that are cancelled while their guest does not look: how soon the instance is gone.
 //!
-//! Invariant: an instance counts as gone once a call is answered that waited for its place. The
-//! server has as many places as there are tasks, so the answer cannot come sooner; what such a call
-//! takes on a server with a free place, the floor, is measured beside it and not taken off.
+//! Invariant: an instance counts as gone once a call is answered that waited for its place and keeps
+//! it. The server has as many places as there are tasks, so the answer cannot come sooner; what such
+//! a call takes on a server with a free place, the floor, is measured beside it and not taken off.
 
 mod client;
 mod report;
@@ -18,16 +18,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
 use serde_json::json;
-use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use crate::contender::Place;
-use crate::load::connection::Connection;
-use crate::load::message::{Call, first_number};
-use crate::load::workload::expect;
 use crate::load::{Times, apart};
 use crate::process::Server;
-use client::Client;
+use client::{Client, Together};
 pub(crate) use report::{json, table};
 use silent::Silent;
 pub(crate) use subject::Subject;
@@ -42,7 +38,7 @@ const GRACE: Duration = Duration::from_millis(100);
 const TOGETHER: usize = 64;
 /// Calls on a free server, for the floor.
 const FLOOR: usize = 200;
-/// Tasks before the first that counts: a store's new file grows for a while, which takes the disk longer.
+/// Tasks before the first that counts: a store's new file grows for a while, which takes longer.
 const WARM_UP: usize = 300;
 /// Without a disk, and with one.
 const STORES: [&str; 2] = ["memory:", "sqlite"];
@@ -63,7 +59,7 @@ pub(crate) struct Group {
     pub(crate) series: Vec<(Subject, Series)>,
 }
 
-/// Cancelled tasks of one kind. Both times are from the first byte of `tasks/cancel` sent.
+/// Cancelled tasks of one kind. Both times are from the first `tasks/cancel` sent.
 pub(crate) struct Series {
     /// Until it is acknowledged, which is when the grace has begun.
     pub(crate) acknowledged: Times,
@@ -96,8 +92,8 @@ fn group(place: &Place, store: &'static str, tasks: usize, together: usize) -> R
     let server = Server::start(command)?;
     apart(async || {
         let silent = Silent::listen(upstream)?;
-        let floor = floor(server.address).await?;
         cancel(server.address, Subject::Sleep, &silent, WARM_UP, together).await?;
+        let floor = floor(server.address).await?;
         let mut series = Vec::new();
         for subject in Subject::ALL {
             let begun = Instant::now();
@@ -154,15 +150,10 @@ park-after-ms = 86_400_000
 
 /// The time of calls that wait for nothing.
 async fn floor(address: SocketAddr) -> Result<Times> {
-    let mut connection = Connection::open(address).await?;
-    let mut echo = Call::echo();
+    let mut client = Client::connect(address, 0, Rc::new(Together::new(1))).await?;
     let mut times = Histogram::<u64>::new(3)?;
-    for number in (first_number(0)..).take(FLOOR) {
-        let start = Instant::now();
-        let answer = connection.exchange(echo.numbered(number)).await?;
-        let time = start.elapsed();
-        expect(answer, &format!("#{number}.\""))?;
-        times.record(time.as_micros().try_into()?)?;
+    for _ in 0..FLOOR {
+        times.record(client.free().await?.as_micros().try_into()?)?;
     }
     Ok(Times::of(&times))
 }
@@ -176,7 +167,7 @@ async fn cancel(
     together: usize,
 ) -> Result<Series> {
     let rounds = tasks.div_ceil(together);
-    let all = Rc::new(Barrier::new(together));
+    let all = Rc::new(Together::new(together));
     let mut clients = JoinSet::new();
     for number in 0..together {
         let mut client = Client::connect(address, number, Rc::clone(&all)).await?;

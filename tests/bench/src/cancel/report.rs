@@ -54,7 +54,7 @@ pub(crate) fn table(text: &mut String, cancel: &Cancel) {
     }
     let _ = writeln!(
         text,
-        "\nfrom `tasks/cancel` sent; gone: a call that waited for the instance's place is answered; \
+        "\nfrom the first `tasks/cancel` sent; gone: a call that waited for the place of the instance is answered; \
          the grace is {:.0} ms, the goal a p99 of {GOAL_MS} ms beyond it",
         ms(grace),
     );
