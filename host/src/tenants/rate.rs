@@ -37,7 +37,7 @@ impl Rate {
     /// Passes one more.
     ///
     /// # Errors
-    /// [`TooOften`].
+    /// `TooOften`.
     pub fn pass(&self, now: Instant) -> Result<(), TooOften> {
         let mut window = self.window.lock();
         let (start, count) = match *window {
