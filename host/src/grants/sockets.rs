@@ -24,9 +24,14 @@ pub struct Sockets {
 
 /// What one instance learned and used of a grant.
 pub(crate) struct Names {
-    grant: Option<Arc<Sockets>>,
+    granted: Option<Granted>,
     /// The name that each look-up under way asked for.
     pub(crate) asked: HashMap<u32, String>,
+}
+
+#[derive(Clone)]
+struct Granted {
+    grant: Arc<Sockets>,
     learned: Arc<Mutex<Learned>>,
 }
 
@@ -83,16 +88,17 @@ impl Names {
         connections: &Places,
         wasi: &mut WasiCtxBuilder,
     ) -> Self {
-        let learned = Arc::new(Mutex::new(Learned {
-            places: connections.clone(),
-            ..Learned::default()
-        }));
-        let granted = grant.is_some();
-        wasi.allow_tcp(granted)
+        let granted = grant.map(|grant| Granted {
+            grant,
+            learned: Arc::new(Mutex::new(Learned {
+                places: connections.clone(),
+                ..Learned::default()
+            })),
+        });
+        wasi.allow_tcp(granted.is_some())
             .allow_udp(false)
-            .allow_ip_name_lookup(granted);
-        if let Some(grant) = grant.clone() {
-            let learned = Arc::clone(&learned);
+            .allow_ip_name_lookup(granted.is_some());
+        if let Some(Granted { grant, learned }) = granted.clone() {
             wasi.socket_addr_check(move |address, used| {
                 let may = match used {
                     SocketAddrUse::TcpConnect => grant.may_connect(address, &mut learned.lock()),
@@ -104,31 +110,28 @@ impl Names {
             });
         }
         Self {
-            grant,
+            granted,
             asked: HashMap::new(),
-            learned,
         }
     }
 
     /// May the name be looked up?
     pub(crate) fn may_ask(&self, name: &str) -> bool {
-        self.grant
-            .as_deref()
-            .is_some_and(|grant| grant.destinations.iter().any(|it| it.names(name)))
+        let names = |it: &Granted| it.grant.destinations.iter().any(|it| it.names(name));
+        self.granted.as_ref().is_some_and(names)
     }
 
     /// The guest is about to learn an address of a name. False: it must not.
     pub(crate) fn learn(&self, name: &str, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        let public = |grant: &Arc<Sockets>| grant.addresses.check(address).is_ok();
-        let may = self.grant.as_ref().is_some_and(public);
+        let Some(Granted { grant, learned }) = &self.granted else {
+            return false;
+        };
+        let may = grant.addresses.check(address).is_ok();
         if may {
-            let mut learned = self.learned.lock();
-            learned
-                .names
-                .entry(address)
-                .or_default()
-                .insert(name.to_owned());
+            let mut learned = learned.lock();
+            let names = learned.names.entry(address).or_default();
+            names.insert(name.to_owned());
         }
         may
     }
@@ -149,12 +152,17 @@ mod tests {
         (grant, names)
     }
 
+    fn learned(names: &Names) -> &Mutex<Learned> {
+        &names.granted.as_ref().unwrap().learned
+    }
+
     #[test]
     fn an_address_is_reached_through_a_granted_name_only() {
         let (grant, names) = names(&["db.example.com:5432", "8.8.4.4:53"], &[]);
         assert!(names.may_ask("DB.example.com") && !names.may_ask("evil.example.com"));
-        let connect =
-            |address: &str| grant.may_connect(address.parse().unwrap(), &mut names.learned.lock());
+        let connect = |address: &str| {
+            grant.may_connect(address.parse().unwrap(), &mut learned(&names).lock())
+        };
         assert!(!connect("8.8.8.8:5432"));
         assert!(names.learn("db.example.com", "8.8.8.8".parse().unwrap()));
         assert!(!connect("8.8.8.8:5433"));
@@ -173,6 +181,6 @@ mod tests {
             );
         }
         let address = "127.0.0.1:1".parse().unwrap();
-        assert!(!grant.may_connect(address, &mut names.learned.lock()));
+        assert!(!grant.may_connect(address, &mut learned(&names).lock()));
     }
 }

@@ -88,18 +88,18 @@ impl Requests {
         journal: Arc<Mutex<Journal>>,
         connections: &Places,
     ) -> Self {
+        let hooks = Hooks {
+            grant,
+            journal,
+            connections: connections.clone(),
+            ready: Arc::default(),
+            made: None,
+        };
         let mut context = WasiHttpCtx::new();
-        let limits = grant.as_deref().map(|grant| *grant.limits());
-        context.set_field_size_limit(limits.unwrap_or_default().header_bytes);
+        context.set_field_size_limit(hooks.limits().header_bytes);
         Self {
             context,
-            hooks: Hooks {
-                grant,
-                journal,
-                connections: connections.clone(),
-                ready: Arc::default(),
-                made: None,
-            },
+            hooks,
             open: HashMap::new(),
         }
     }
