@@ -1,13 +1,13 @@
 //! From paths to a catalog.
 
 use super::{Archive, Catalog, Component, TaskSupport, Tool};
-use crate::config::Source;
+use crate::config::{Location, Source};
 use crate::limits::{COMPONENT_BYTES, TOOLS_PER_COMPONENT};
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use sha2::{Digest as _, Sha256};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A file that does not serve.
@@ -48,9 +48,8 @@ impl Catalog {
         archive: &Archive,
     ) -> Result<Self, CatalogError> {
         let mut catalog = Self::default();
-        for source in component_files(sources)? {
-            let path = source.path.clone();
-            let added = catalog.add(&source, runtime, settings, archive);
+        for (path, source) in component_files(sources)? {
+            let added = catalog.add(&path, source, runtime, settings, archive);
             if let Err(reason) = added.await {
                 let reason = reason.replace('\n', " ");
                 tracing::error!("refused {}: {reason}", path.display());
@@ -71,12 +70,12 @@ impl Catalog {
     /// Adds all tools of a component, or none.
     async fn add(
         &mut self,
+        path: &Path,
         source: &Source,
         runtime: &Runtime,
         settings: &Settings,
         archive: &Archive,
     ) -> Result<(), String> {
-        let path = &source.path;
         let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
         if size > COMPONENT_BYTES {
             return Err(format!(
@@ -84,7 +83,7 @@ impl Catalog {
             ));
         }
         let bytes = fs::read(path).map_err(|error| error.to_string())?;
-        let tools = tools_of(&bytes, source, runtime, settings).await?;
+        let tools = tools_of(&bytes, path, source, runtime, settings).await?;
         for tool in &tools {
             if let Some(other) = self.tool(&tool.name) {
                 return Err(format!(
@@ -113,11 +112,11 @@ impl Catalog {
 /// Why it cannot serve.
 pub(super) async fn tools_of(
     bytes: &[u8],
+    path: &Path,
     source: &Source,
     runtime: &Runtime,
     settings: &Settings,
 ) -> Result<Vec<Arc<Tool>>, String> {
-    let path = &source.path;
     let program = runtime
         .load(bytes)
         .await
@@ -142,7 +141,7 @@ pub(super) async fn tools_of(
         ));
     }
     let component = Arc::new(Component {
-        path: path.clone(),
+        path: path.to_owned(),
         digest: digest(bytes),
         program,
         grants: Arc::clone(&source.grants),
@@ -176,10 +175,10 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 }
 
 /// Files in the order they were named; those of a folder by name. A file named twice counts once.
-fn component_files(sources: &[Source]) -> Result<Vec<Source>, CatalogError> {
+fn component_files(sources: &[Source]) -> Result<Vec<(PathBuf, &Source)>, CatalogError> {
     let mut files = Vec::new();
     for source in sources {
-        let path = &source.path;
+        let Location::Path(path) = &source.location;
         let failed = |error| CatalogError::Path {
             path: path.clone(),
             source: error,
@@ -200,15 +199,12 @@ fn component_files(sources: &[Source]) -> Result<Vec<Source>, CatalogError> {
         } else {
             found.push(path.clone());
         }
-        files.extend(found.into_iter().map(|path| Source {
-            path,
-            ..source.clone()
-        }));
+        files.extend(found.into_iter().map(|path| (path, source)));
     }
     let mut seen = std::collections::HashSet::new();
-    files.retain(|file| {
-        let path = fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
-        seen.insert((path, file.prefix.clone()))
+    files.retain(|(path, source)| {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        seen.insert((path, source.prefix.clone()))
     });
     Ok(files)
 }

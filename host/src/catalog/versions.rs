@@ -2,13 +2,14 @@
 
 use super::load::tools_of;
 use super::{Archive, ArchiveError, Catalog, Tool};
-use crate::config::Source;
+use crate::config::{Location, Source};
 use crate::grants::Grants;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
@@ -99,11 +100,12 @@ impl Versions {
             tracing::error!("{error}");
             VersionError::Archive(digest.to_owned(), error)
         })?;
-        let mut source = Source::new(format!("{digest}.wasm").into(), &self.settings);
+        let path = PathBuf::from(format!("{digest}.wasm"));
+        let mut source = Source::new(Location::Path(path.clone()), &self.settings);
         if let Some(grants) = grants {
             source.grants = grants;
         }
-        tools_of(&bytes, &source, &self.runtime, &self.settings)
+        tools_of(&bytes, &path, &source, &self.runtime, &self.settings)
             .await
             .map_err(|reason| VersionError::Refused(digest.to_owned(), reason))
     }

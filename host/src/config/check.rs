@@ -8,6 +8,7 @@ use crate::grants::Grants;
 use crate::limits::{RunLimits, TaskDefaults};
 use crate::settings::Settings;
 use crate::tenants::Tenants;
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,11 +35,26 @@ pub struct Config {
     pub allow_anonymous: bool,
 }
 
+/// Where components are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// A file, or a folder of them.
+    Path(PathBuf),
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => path.display().fmt(f),
+        }
+    }
+}
+
 /// A component, or a folder of them.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// Where it is.
-    pub path: PathBuf,
+    pub location: Location,
     /// Put before the names of its tools.
     pub prefix: String,
     /// What its components may reach.
@@ -52,9 +68,9 @@ pub struct Source {
 impl Source {
     /// A source that is granted nothing, and has no limits of its own.
     #[must_use]
-    pub fn new(path: PathBuf, settings: &Settings) -> Self {
+    pub fn new(location: Location, settings: &Settings) -> Self {
         Self {
-            path,
+            location,
             prefix: String::new(),
             grants: Arc::default(),
             limits: RunLimits::new(&settings.sandbox, &settings.tasks),
@@ -110,7 +126,7 @@ impl Config {
             let grants = grants(tools.grants, &beside)
                 .or_else(|error| place.bad(&format!("tools[{index}].grants"), error.to_string()))?;
             sources.push(Source {
-                path: beside(tools.path),
+                location: Location::Path(beside(tools.path)),
                 prefix: tools.prefix,
                 grants: Arc::new(grants),
                 limits: place.limits(index, &tools.limits, &settings)?,
@@ -119,7 +135,7 @@ impl Config {
         }
         let named = sources.len();
         let typed = arguments.paths.into_iter();
-        sources.extend(typed.map(|path| Source::new(path, &settings)));
+        sources.extend(typed.map(|path| Source::new(Location::Path(path), &settings)));
         if sources.is_empty() {
             return Err(ConfigError::NoTools);
         }
@@ -153,7 +169,8 @@ impl Config {
                 true => place.of(&format!("tools[{index}].path")),
                 false => "the command line".to_owned(),
             };
-            refuse(&at, around::tools(&source.path))?;
+            let Location::Path(path) = &source.location;
+            refuse(&at, around::tools(path))?;
         }
         Ok(Self {
             listen,

@@ -12,7 +12,7 @@ mod raw;
 mod tenants;
 mod tools;
 
-pub use check::{Config, Source};
+pub use check::{Config, Location, Source};
 
 use crate::settings::SettingsError;
 use clap::Args;

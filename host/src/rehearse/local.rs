@@ -5,7 +5,7 @@ use super::conversation::{Wire, body, converse, headers};
 use crate::auth::Auth;
 use crate::call::{Events, Sealer};
 use crate::catalog::{Archive, Catalog};
-use crate::config::Source;
+use crate::config::{Location, Source};
 use crate::journal::{Origin, Rehearsal};
 use crate::runtime::{Compiler, Runtime};
 use crate::server::{Parts, Server};
@@ -36,7 +36,7 @@ impl World {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let archive = Archive::open(folder.path())?;
         let runtime = Arc::new(Runtime::new(settings.sandbox.clone(), Compiler::Thread)?);
-        let sources = [Source::new(component.to_owned(), &settings)];
+        let sources = [Source::new(Location::Path(component.to_owned()), &settings)];
         let catalog = Catalog::load(&sources, &runtime, &settings, &archive).await?;
         Ok(Self {
             settings,
