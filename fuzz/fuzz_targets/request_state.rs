@@ -24,11 +24,7 @@ fuzz_target!(init: setup(), |data: &[u8]| -> Corpus {
     };
     let owner = Principal::anonymous();
     let arguments = raw(&json!({ "a": [1, "two"] }));
-    let call = Call {
-        owner: &owner,
-        tool: WORLD.tool("asks"),
-        arguments: &arguments,
-    };
+    let call = Call::of(&owner, WORLD.tool("asks"), &arguments);
     let sealer = Sealer::new(world::KEY);
     let most = (1 << 20) + 256 * data.len();
     memory::within(most, || match form {

@@ -8,6 +8,7 @@ pub mod auth;
 pub mod call;
 pub mod catalog;
 pub mod config;
+pub mod files;
 pub mod grants;
 pub mod journal;
 pub mod limits;

@@ -61,6 +61,10 @@ pub const COMPONENT_IMPORTS: u32 = 100_000;
 pub const COMPONENT_EXPORTS: u32 = 100_000;
 /// Largest native code of a component with what belongs to it, bytes. Larger: the file is refused.
 pub const ARTEFACT_BYTES: u64 = 512 << 20;
+/// How long the folders of components must be quiet before what changed in them is loaded.
+pub const WATCH_QUIET: Duration = Duration::from_millis(100);
+/// Time after the first change after which it is loaded though they are not quiet.
+pub const WATCH_LONGEST: Duration = Duration::from_secs(2);
 /// Largest JSON schema of a tool or a form, bytes. Larger: refused where it appears.
 pub const SCHEMA_BYTES: usize = 256 << 10;
 /// Largest JSON text of a guest that the server looks into, bytes: `_meta`, the data of an error,
@@ -154,6 +158,9 @@ pub struct ServerLimits {
     /// Host names beside the loopback ones that the server answers to when it listens on a
     /// loopback address. Others: 403.
     pub allowed_hosts: Vec<String>,
+    /// Load components that are new or changed, and drop those that are gone, as soon as their files
+    /// are. If not: when the server is told to.
+    pub watch: bool,
     /// Accept `tasks/*` requests without the `Mcp-Name` header, which some clients omit.
     pub lenient_names: bool,
 }
@@ -173,6 +180,7 @@ impl Default for ServerLimits {
             drain_ms: 5_000,
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
+            watch: true,
             lenient_names: false,
         }
     }

@@ -4,23 +4,25 @@
 //! error that says what to do.
 
 use crate::call::Sealer;
-use crate::catalog::{Archive, Catalog};
+use crate::catalog::{Archive, LiveCatalog, Watch};
 use crate::config::Config;
+use crate::files;
 use crate::journal::{Origin, Rehearsal};
-use crate::runtime::{Compiler, Runtime};
+use crate::runtime::{CompileCache, Compiler, Runtime};
 use crate::server::{Parts, Server};
 use crate::store::{self, StoreOptions, lock_file};
 use crate::task::Janitor;
 use crate::transport::HttpTransport;
 use anyhow::{Context as _, Result, bail};
 use std::fmt;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
-use tokio::signal::unix::{SignalKind, signal};
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::MissedTickBehavior;
 
 /// Where a rehearsing server kills itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,9 +95,25 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     let archive = Archive::open(&data.join("components"))?;
     let sealer = Sealer::from_file(&state_key)
         .with_context(|| format!("cannot use the key file {}", state_key.display()))?;
-    let runtime = Arc::new(Runtime::new(settings.sandbox.clone(), compiler)?);
-    let catalog = Catalog::load(&sources, &runtime, &settings, &archive).await?;
-    let (tools, components) = (catalog.len(), catalog.components());
+    let compiled = data.join("compiled");
+    let cache = CompileCache::open(&compiled)
+        .with_context(|| format!("cannot keep compiled components in {}", compiled.display()))?;
+    let runtime = Runtime::new(settings.sandbox.clone(), compiler, Some(cache))?;
+    let runtime = Arc::new(runtime);
+    // Whatever happens to a file from now on is seen.
+    let watch = if settings.server.watch {
+        Watch::new(&sources)
+            .inspect_err(|error| tracing::warn!("{error}"))
+            .ok()
+    } else {
+        None
+    };
+    let catalog = LiveCatalog::load(sources, Arc::clone(&runtime), settings.clone(), archive);
+    let catalog = Arc::new(catalog.await?);
+    let (tools, components) = {
+        let now = catalog.now();
+        (now.tools().count(), now.components().len())
+    };
     let store_options = StoreOptions {
         max_tasks: settings.tasks.max,
         retention: settings.tasks.retention(),
@@ -115,7 +133,6 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
         runtime,
         catalog,
         store,
-        archive,
         sealer,
         origin,
         auth,
@@ -125,6 +142,7 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     // Watched before anyone can know that we run, so that no signal is lost.
     let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for SIGINT")?;
+    let hangup = signal(SignalKind::hangup()).context("cannot watch for SIGHUP")?;
     let mut ask = signal(SignalKind::user_defined1()).context("cannot watch for SIGUSR1")?;
     let transport = HttpTransport::bind(&listen).await?;
     if !transport.is_loopback() && !server.auth().is_some() {
@@ -149,6 +167,7 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     let _janitor = server
         .tasks()
         .map(|tasks| Janitor::start(Arc::clone(tasks)));
+    tokio::spawn(keep_current(Arc::clone(&server), watch, hangup));
     let url = transport.url();
     writeln!(
         std::io::stdout(),
@@ -181,6 +200,34 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     Ok(())
 }
 
+/// Serves what is there, whenever files change or SIGHUP asks for it, and removes what nothing needs
+/// any more, until the server stops.
+async fn keep_current(server: Arc<Server>, mut watch: Option<Watch>, mut hangup: Signal) {
+    let period = Duration::from_millis(server.settings().tasks.sweep_ms);
+    let mut sweeps = tokio::time::interval(period);
+    sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let changed = async {
+            match &mut watch {
+                Some(watch) => watch.changed().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = server.stopping().cancelled() => return,
+            Some(()) = hangup.recv() => {
+                server.reload(true).await;
+                let serving = server.catalog().now().components().len();
+                tracing::info!("reloaded: {serving} components serve");
+            }
+            () = changed => {
+                server.reload(false).await;
+            }
+            _ = sweeps.tick() => server.prune().await,
+        }
+    }
+}
+
 /// Makes the data directory this process's own. Only its user can read what is in it.
 fn own(data: &Path) -> Result<File> {
     let hint = || {
@@ -189,10 +236,6 @@ fn own(data: &Path) -> Result<File> {
             data.display()
         )
     };
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(data)
-        .with_context(hint)?;
+    files::make_folder(data).with_context(hint)?;
     lock_file(&data.join("lock")).with_context(hint)
 }

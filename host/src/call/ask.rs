@@ -201,7 +201,10 @@ impl Session {
         let options = &self.options;
         let journal = self.journal.lock();
         let records = journal.records().iter();
+        let component = &options.tool.component;
         let mut sealed = SealedCall {
+            tool: options.tool.own_name.clone(),
+            source: component.source.to_string(),
             expires_at: now().saturating_add_unsigned(options.times.answer_ms),
             features: options.features,
             setup: options.setup,
@@ -219,11 +222,9 @@ impl Session {
             let all = sealed.all_answered();
             return Ok(Asked::Answered { answers, all });
         }
-        let call = Call {
-            owner: &options.owner,
-            tool: &options.tool,
-            arguments: &options.arguments,
-        };
+        let call = Call::of(&options.owner, &options.tool, &options.arguments);
+        // The call goes on with this version, whatever serves by then.
+        component.keep_until(sealed.expires_at);
         let question = sealed.question(&options.sealer, &call)?;
         Ok(Asked::Question(Box::new(question)))
     }

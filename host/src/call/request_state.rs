@@ -7,6 +7,7 @@
 
 use super::session::{FIRST_RUN, journal_options};
 use crate::catalog::Tool;
+use crate::files::{self, KEY_BYTES};
 use crate::journal::{Digest, Entry, Fault, Journal, Origin};
 use crate::limits::REQUEST_STATE_BYTES;
 use crate::protocol::{ClientFeatures, RpcError, check_answer, request_features};
@@ -21,15 +22,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use std::fs::OpenOptions;
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
 use std::path::Path;
 
-const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
 /// Names the form of what is sealed; another form gets another name.
-const FORM: &str = "cofferdam request state 2";
+const FORM: &str = "cofferdam request state 3";
 
 /// Why a request state was not taken, or not made.
 #[derive(Debug, thiserror::Error)]
@@ -79,34 +77,7 @@ impl Sealer {
     /// # Errors
     /// The file cannot be read or made, or is no key.
     pub fn from_file(path: &Path) -> io::Result<Self> {
-        let mut key = [0; KEY_BYTES];
-        let new = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path);
-        match new {
-            Ok(mut file) => {
-                rand::rng().fill_bytes(&mut key);
-                file.write_all(&key)?;
-                file.sync_all()?;
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let mut bytes = Vec::new();
-                let file = std::fs::File::open(path)?;
-                file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-                key = bytes.try_into().map_err(|_| {
-                    io::Error::new(
-                        io::ErrorKind::InvalidData,
-                        format!(
-                            "it is no key: a key has {KEY_BYTES} bytes; remove it for a new one"
-                        ),
-                    )
-                })?;
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(Self::new(key))
+        Ok(Self::new(files::key(path)?))
     }
 
     fn seal(&self, call: &[u8], plain: &[u8]) -> Option<String> {
@@ -133,13 +104,26 @@ impl Sealer {
 pub struct Call<'a> {
     /// Who calls.
     pub owner: &'a Principal,
-    /// What is called.
-    pub tool: &'a Tool,
+    /// Which tool is called.
+    pub tool: &'a str,
+    /// The digest of the component that the call began with.
+    pub digest: &'a str,
     /// With which arguments.
     pub arguments: &'a RawValue,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
+    /// A call of this version of a tool.
+    #[must_use]
+    pub fn of(owner: &'a Principal, tool: &'a Tool, arguments: &'a RawValue) -> Self {
+        Self {
+            owner,
+            tool: &tool.name,
+            digest: &tool.component.digest,
+            arguments,
+        }
+    }
+
     fn bytes(&self) -> Vec<u8> {
         // A client may write the same arguments with other spaces.
         let arguments: Value = serde_json::from_str(self.arguments.get()).unwrap_or_default();
@@ -148,8 +132,8 @@ impl Call<'_> {
             "tools/call",
             &self.owner.tenant,
             &self.owner.subject,
-            &self.tool.name,
-            &self.tool.component.digest,
+            self.tool,
+            self.digest,
             &arguments.to_string(),
         ];
         serde_json::to_vec(&parts).unwrap_or_default()
@@ -194,6 +178,10 @@ impl From<IndexMap<String, Answered>> for AnsweredTexts {
 /// A call that waits for its client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SealedCall {
+    /// The tool's name in its component.
+    pub tool: String,
+    /// The source of the component, as the operator named it.
+    pub source: String,
     /// When it is too old.
     pub expires_at: Millis,
     /// What the guest was told that the client declared.
@@ -236,9 +224,10 @@ impl SealedCall {
         if plain.len() > REQUEST_STATE_BYTES {
             return Err(StateError::TooLarge(plain.len()));
         }
-        let request_state = sealer
+        let sealed = sealer
             .seal(&call.bytes(), &plain)
             .ok_or(StateError::TooLarge(plain.len()))?;
+        let request_state = format!("{}.{sealed}", call.digest);
         let given = |key: &String| self.given.iter().any(|(given, _)| given == key);
         let open = self.open.0.iter().filter(|(key, _)| !given(key));
         Ok(Question {
@@ -246,6 +235,12 @@ impl SealedCall {
             input_requests: open.map(|(key, text)| (key.clone(), value(text))).collect(),
             request_state,
         })
+    }
+
+    /// The digest of the component that the call began with, if the client changed nothing.
+    #[must_use]
+    pub fn digest(state: &str) -> &str {
+        state.split_once('.').map_or("", |(digest, _)| digest)
     }
 
     /// Opens what a client brought back.
@@ -258,8 +253,9 @@ impl SealedCall {
         state: &str,
         now: Millis,
     ) -> Result<Self, StateError> {
-        let plain = sealer
-            .open(&call.bytes(), state)
+        let sealed = state.strip_prefix(call.digest);
+        let plain = sealed
+            .and_then(|rest| sealer.open(&call.bytes(), rest.strip_prefix('.')?))
             .ok_or(StateError::Unverified)?;
         let sealed: Self = postcard::from_bytes(&plain).map_err(|_| StateError::Unverified)?;
         if now >= sealed.expires_at {

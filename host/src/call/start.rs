@@ -197,6 +197,7 @@ impl Session {
             owner: self.options.owner.clone(),
             tool: self.options.tool.own_name.clone(),
             served_as: self.options.tool.name.to_string(),
+            source: self.options.tool.component.source.to_string(),
             digest: self.options.tool.component.digest.clone(),
             features: self.options.features,
             status: Status::Working,

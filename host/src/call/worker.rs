@@ -10,7 +10,7 @@ use super::events::Events;
 use super::ready::Ready;
 use super::request_state::Sealer;
 use super::session::{CallTimes, Session, SessionOptions, journal_of};
-use crate::catalog::Versions;
+use crate::catalog::LiveCatalog;
 use crate::journal::Origin;
 use crate::protocol::RpcError;
 use crate::store::StoreError;
@@ -28,7 +28,7 @@ pub struct Worker {
     /// The tasks.
     pub tasks: Arc<Tasks>,
     /// Components by their digests.
-    pub versions: Arc<Versions>,
+    pub catalog: Arc<LiveCatalog>,
     /// What lets them run.
     pub driver: Driver,
     /// Times of calls.
@@ -161,8 +161,8 @@ impl Worker {
         }
         let task = &claim.task;
         let tool = self
-            .versions
-            .tool(&task.digest, &task.tool, &task.served_as)
+            .catalog
+            .version(&task.digest, &task.tool, &task.served_as, &task.source)
             .await
             .map_err(|error| RpcError::internal(error.to_string()))?;
         if !tool.component.grants.replays() && !claim.rows.is_empty() {

@@ -4,11 +4,14 @@
 //! renamed, and checked when it is read.
 
 use super::load::digest;
-use std::collections::HashSet;
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use crate::files;
+use crate::task::Millis;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, SystemTime};
 
 /// Why a component is not kept, or not found.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +39,11 @@ impl ArchiveError {
     }
 }
 
+/// How names end.
+const END: &str = ".wasm";
+/// By how much longer something is promised than asked, milliseconds.
+const PROMISE_MORE: Millis = 60_000;
+
 /// A folder of components.
 #[derive(Clone, Debug)]
 pub struct Archive(PathBuf);
@@ -46,16 +54,13 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::Io`].
     pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
+        files::make_folder(folder)
             .map_err(|error| ArchiveError::Io(folder.to_owned(), error))?;
         Ok(Self(folder.to_owned()))
     }
 
     fn path(&self, digest: &str) -> PathBuf {
-        self.0.join(format!("{digest}.wasm"))
+        self.0.join(name(digest))
     }
 
     /// Keeps a component.
@@ -63,25 +68,12 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::Io`].
     pub fn keep(&self, digest: &str, bytes: &[u8]) -> Result<(), ArchiveError> {
-        let path = self.path(digest);
-        let failed = |error| ArchiveError::Io(self.0.clone(), error);
-        let length = fs::metadata(&path).map(|metadata| metadata.len());
+        let length = fs::metadata(self.path(digest)).map(|metadata| metadata.len());
         if length.is_ok_and(|length| length == bytes.len() as u64) {
             return Ok(());
         }
-        let part = path.with_extension("part");
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&part)
-            .map_err(failed)?;
-        file.write_all(bytes)
-            .and_then(|()| file.sync_all())
-            .and_then(|()| fs::rename(&part, &path))
-            .and_then(|()| fs::File::open(&self.0)?.sync_all())
-            .map_err(failed)
+        files::write(&self.0, &name(digest), bytes)
+            .map_err(|error| ArchiveError::Io(self.0.clone(), error))
     }
 
     /// Reads a component.
@@ -100,35 +92,88 @@ impl Archive {
         Ok(bytes)
     }
 
-    /// Removes what is neither in `needed` nor accepted by `keep`. Gives how many.
+    /// True if everything is accepted by `keep`, by its digest.
     ///
     /// # Errors
     /// [`ArchiveError::Io`].
-    pub fn prune(
-        &self,
-        needed: &HashSet<String>,
-        keep: impl Fn(&str) -> bool,
-    ) -> Result<usize, ArchiveError> {
+    pub fn has_only(&self, keep: impl Fn(&str) -> bool) -> Result<bool, ArchiveError> {
         let failed = |error| ArchiveError::Io(self.0.clone(), error);
-        let mut removed = 0;
         for entry in fs::read_dir(&self.0).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            let name = path.file_name().and_then(|name| name.to_str());
-            let Some(digest) = name.and_then(|name| name.strip_suffix(".wasm")) else {
-                continue;
-            };
-            if !needed.contains(digest) && !keep(digest) {
-                fs::remove_file(&path).map_err(failed)?;
-                removed += 1;
+            let name = entry.map_err(failed)?.file_name();
+            let digest = name.to_str().and_then(|name| name.strip_suffix(END));
+            if !digest.is_some_and(&keep) {
+                return Ok(false);
             }
         }
-        Ok(removed)
+        Ok(true)
+    }
+
+    /// Removes what `keep` does not accept, by its digest, and nobody was promised. Gives how many.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Io`].
+    pub fn prune(&self, keep: impl Fn(&str) -> bool) -> Result<usize, ArchiveError> {
+        let now = SystemTime::now();
+        let promised = |name: &str| {
+            let modified = fs::metadata(self.0.join(name)).and_then(|it| it.modified());
+            modified.is_ok_and(|until| until > now)
+        };
+        files::prune(&self.0, |name| {
+            let digest = name.strip_suffix(END);
+            digest.is_some_and(|digest| keep(digest) || promised(name))
+        })
+        .map_err(|error| ArchiveError::Io(self.0.clone(), error))
+    }
+
+    /// Promises a client that asks again before some time that the component will be there. The
+    /// promise is in the file's time, which lies ahead as long as it holds.
+    fn promise(&self, digest: &str, until: SystemTime) -> io::Result<()> {
+        File::options()
+            .append(true)
+            .open(self.path(digest))?
+            .set_modified(until)
+    }
+}
+
+fn name(digest: &str) -> String {
+    format!("{digest}{END}")
+}
+
+/// A component that is kept, and until when clients were promised so.
+#[derive(Debug)]
+pub(super) struct Kept {
+    archive: Archive,
+    promised: AtomicI64,
+}
+
+impl Kept {
+    pub(super) fn new(archive: Archive) -> Self {
+        Self {
+            archive,
+            promised: AtomicI64::new(0),
+        }
+    }
+
+    /// Promises that the component with this digest, this one, will be there until some time.
+    pub(super) fn promise(&self, digest: &str, until: Millis) {
+        if self.promised.load(Relaxed) >= until {
+            return;
+        }
+        // Not for every question anew.
+        let until = until.saturating_add(PROMISE_MORE);
+        let millis = u64::try_from(until).unwrap_or(0);
+        let time = SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
+        match self.archive.promise(digest, time) {
+            Ok(()) => self.promised.store(until, Relaxed),
+            Err(error) => tracing::warn!("cannot keep {digest} for later: {error}"),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::now;
 
     #[test]
     fn what_is_kept_is_read_and_what_is_changed_is_refused() {
@@ -140,8 +185,7 @@ mod tests {
         assert_eq!(archive.read(&one).unwrap(), b"one");
         fs::write(archive.path(&two), b"owt").unwrap();
         assert!(matches!(archive.read(&two), Err(ArchiveError::Changed(_))));
-        let needed = HashSet::from([one.clone()]);
-        assert_eq!(archive.prune(&needed, |_| false).unwrap(), 1);
+        assert_eq!(archive.prune(|digest| digest == one).unwrap(), 1);
         assert!(matches!(archive.read(&two), Err(ArchiveError::Missing(_))));
         assert_eq!(archive.read(&one).unwrap(), b"one");
     }
@@ -154,5 +198,17 @@ mod tests {
         fs::write(archive.path(&one), b"o").unwrap();
         archive.keep(&one, b"one").unwrap();
         assert_eq!(archive.read(&one).unwrap(), b"one");
+    }
+    #[test]
+    fn what_was_promised_is_kept_for_so_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = Archive::open(folder.path()).unwrap();
+        let one = digest(b"one");
+        archive.keep(&one, b"one").unwrap();
+        let kept = Kept::new(archive.clone());
+        kept.promise(&one, now() + 60_000);
+        assert_eq!(archive.prune(|_| false).unwrap(), 0);
+        archive.promise(&one, SystemTime::now()).unwrap();
+        assert_eq!(archive.prune(|_| false).unwrap(), 1);
     }
 }

@@ -1,29 +1,62 @@
-//! Which component serves which tool now.
+//! Which component serves which tool now, and which did.
 //!
-//! Invariants: a catalog never changes; a reload makes another. Names are unique. A component that
-//! cannot serve is left out with a reason, and the others serve.
+//! Invariants: a [`Catalog`] never changes; a reload makes another, and [`LiveCatalog`] puts it in
+//! place at once. Names are unique. A component that cannot serve is left out with a reason, and the
+//! others serve, its older version among them.
 
 mod archive;
+mod choose;
+mod find;
+mod live;
 mod load;
 mod tool;
 mod versions;
+mod watch;
 
 pub use archive::{Archive, ArchiveError};
-pub use load::{CatalogError, Refused};
+pub use live::{CatalogError, Change, Changes, LiveCatalog};
 pub use tool::{Component, TaskSupport, Tool};
-pub use versions::{VersionError, Versions};
+pub use versions::VersionError;
+pub use watch::{Watch, WatchError};
 
+use archive::Kept;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use indexmap::IndexMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// The tools of a server, in the order they are listed.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Catalog {
     tools: IndexMap<Arc<str>, Arc<Tool>>,
-    components: usize,
+    components: Vec<Arc<Served>>,
     refused: Vec<Refused>,
+}
+
+/// A component that serves.
+pub struct Served {
+    /// What the operator calls it: its file.
+    pub name: String,
+    /// Lower-case hexadecimal sha-256.
+    pub digest: String,
+    /// When this version was loaded.
+    pub since: SystemTime,
+    /// Its tools, at least one.
+    pub tools: Vec<Arc<Tool>>,
+}
+
+/// A file that does not serve as it is.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Refused {
+    /// What the operator calls it.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+    /// The digest of the version that serves in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub serving: Option<String>,
 }
 
 /// One page of tools.
@@ -35,6 +68,18 @@ pub struct Page<'a> {
 }
 
 impl Catalog {
+    /// Of components whose tools have unique names.
+    fn new(components: Vec<Arc<Served>>, refused: Vec<Refused>) -> Self {
+        let tools = components.iter().flat_map(|component| &component.tools);
+        Self {
+            tools: tools
+                .map(|tool| (Arc::clone(&tool.name), Arc::clone(tool)))
+                .collect(),
+            components,
+            refused,
+        }
+    }
+
     /// The tool of that name.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
@@ -50,40 +95,37 @@ impl Catalog {
         same.or_else(|| self.tools.values().find(fits))
     }
 
-    /// True if a component with this digest serves.
-    #[must_use]
-    pub fn serves(&self, digest: &str) -> bool {
-        self.tools
-            .values()
-            .any(|tool| tool.component.digest == digest)
+    /// All tools, in their order.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.tools.values()
     }
 
-    /// How many tools there are.
+    /// The components that serve.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.tools.len()
+    pub fn components(&self) -> &[Arc<Served>] {
+        &self.components
     }
 
-    /// True without tools.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.tools.is_empty()
-    }
-
-    /// How many components serve.
-    #[must_use]
-    pub fn components(&self) -> usize {
-        self.components
-    }
-
-    /// The files that do not serve, and why.
+    /// The files that do not serve as they are, and why.
     #[must_use]
     pub fn refused(&self) -> &[Refused] {
         &self.refused
     }
 
+    /// What stands for everything that a list of the tools that are `seen` shows: another list has
+    /// another number.
+    #[must_use]
+    pub fn view(&self, seen: impl Fn(&str) -> bool) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for tool in self.tools.values().filter(|tool| seen(&tool.name)) {
+            tool.definition.get().hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
     /// A page of at most `size` of the tools that are `seen`, from the start or from a cursor of an
-    /// earlier page. `None` if the cursor is none that this catalog gave.
+    /// earlier page. `None` if the cursor is none that a catalog gave. A cursor of an earlier catalog
+    /// goes on at the tool that it names, or, if that is gone, about where it was.
     #[must_use]
     pub fn page(
         &self,
@@ -94,20 +136,24 @@ impl Catalog {
         let start = match cursor {
             None => 0,
             Some(cursor) => {
-                let name = URL_SAFE_NO_PAD.decode(cursor).ok()?;
-                let name = std::str::from_utf8(&name).ok().filter(|name| seen(name))?;
-                self.tools.get_index_of(name)?
+                let cursor = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+                let (index, name) = cursor.split_once(':')?;
+                let index: usize = index.parse().ok()?;
+                seen(name).then_some(())?;
+                self.tools.get_index_of(name).unwrap_or(index)
             }
         };
         let mut visible = self
             .tools
             .values()
+            .enumerate()
             .skip(start)
-            .filter(|tool| seen(&tool.name));
-        let tools = visible.by_ref().take(size).map(|tool| &**tool).collect();
+            .filter(|(_, tool)| seen(&tool.name));
+        let tools = visible.by_ref().take(size).map(|(_, tool)| &**tool);
+        let tools = tools.collect();
         let next = visible
             .next()
-            .map(|tool| URL_SAFE_NO_PAD.encode(&*tool.name));
+            .map(|(index, tool)| URL_SAFE_NO_PAD.encode(format!("{index}:{}", tool.name)));
         Some(Page { tools, next })
     }
 }

@@ -1,21 +1,22 @@
 //! A tool that can be called: its description, its schemas, its program.
 
+use super::Kept;
 use crate::grants::Grants;
 use crate::limits::{RunLimits, TaskDefaults, TaskLimits};
 use crate::protocol::{
     Answer, Content, HeaderParam, RpcError, Schema, header_params, json_size, parse_guest_json, raw,
 };
 use crate::runtime::{Program, wit::handler};
+use crate::task::Millis;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A component that serves.
 pub struct Component {
-    /// Where it came from.
-    pub path: PathBuf,
+    /// The source it belongs to, as the operator named it.
+    pub source: Arc<str>,
     /// Lower-case hexadecimal sha-256 of the file.
     pub digest: String,
     /// What runs.
@@ -26,6 +27,14 @@ pub struct Component {
     pub limits: RunLimits,
     /// What a task of it is given.
     pub tasks: TaskDefaults,
+    pub(super) kept: Kept,
+}
+
+impl Component {
+    /// Promises that this version can be had until some time, though no task needs it.
+    pub fn keep_until(&self, time: Millis) {
+        self.kept.promise(&self.digest, time);
+    }
 }
 
 /// Whether calls of a tool may become tasks.

@@ -4,7 +4,7 @@ use super::cases::Case;
 use super::conversation::{Wire, body, converse, headers};
 use crate::auth::Auth;
 use crate::call::{Events, Sealer};
-use crate::catalog::{Archive, Catalog};
+use crate::catalog::{Archive, LiveCatalog};
 use crate::config::{Location, Source};
 use crate::journal::{Origin, Rehearsal};
 use crate::runtime::{Compiler, Runtime};
@@ -25,8 +25,7 @@ use tempfile::TempDir;
 pub(super) struct World {
     settings: Settings,
     runtime: Arc<Runtime>,
-    catalog: Catalog,
-    archive: Archive,
+    catalog: Arc<LiveCatalog>,
     _folder: TempDir,
 }
 
@@ -35,14 +34,14 @@ impl World {
     pub(super) async fn load(component: &Path, settings: Settings) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let archive = Archive::open(folder.path())?;
-        let runtime = Arc::new(Runtime::new(settings.sandbox.clone(), Compiler::Thread)?);
-        let sources = [Source::new(Location::Path(component.to_owned()), &settings)];
-        let catalog = Catalog::load(&sources, &runtime, &settings, &archive).await?;
+        let runtime = Arc::new(Runtime::new(settings.sandbox.clone(), Compiler::Thread, None)?);
+        let source = Source::new(Location::Path(component.to_owned()), &settings);
+        let (sources, sandbox) = (vec![source], Arc::clone(&runtime));
+        let catalog = LiveCatalog::load(sources, sandbox, settings.clone(), archive).await?;
         Ok(Self {
             settings,
             runtime,
-            catalog,
-            archive,
+            catalog: Arc::new(catalog),
             _folder: folder,
         })
     }
@@ -67,9 +66,8 @@ impl World {
         let server = Server::new(Parts {
             settings,
             runtime: Arc::clone(&self.runtime),
-            catalog: self.catalog.clone(),
+            catalog: Arc::clone(&self.catalog),
             store: Some(Arc::new(store)),
-            archive: self.archive.clone(),
             sealer: Sealer::new([0; 32]),
             origin: Origin::Rehearsed(Arc::clone(&rehearsal)),
             auth: Auth::None,

@@ -6,14 +6,17 @@
 //!
 //! The compiler runs in a process of its own, which is this program once more. It has no
 //! environment but what sets up its threads, and no file but its pipes; it limits itself before it
-//! reads a byte, and ends with its parent. What it hands back, an [`Artefact`], is what a cache of
-//! compiled components would keep.
+//! reads a byte, and ends with its parent. What it hands back, an [`Artefact`], is kept in a
+//! [`CompileCache`], if there is one.
 
+use super::cache::CompileCache;
 use super::engine::compiler_config;
 use super::inspect::{Defect, inspect};
 use crate::limits::{ARTEFACT_BYTES, COMPONENT_BYTES, SandboxLimits};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
+use std::fs::File;
 use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};
 use std::thread;
@@ -87,11 +90,12 @@ pub enum CompileError {
 
 /// A component's native code, from this program's own compiler and from nowhere else: no function
 /// makes one of other bytes.
-struct Artefact(Vec<u8>);
+pub(super) struct Artefact(Vec<u8>);
 
-/// The compiler, and whose turn it is.
+/// The compiler, what it compiled before, and whose turn it is.
 pub(super) struct Compilation {
     compiler: Compiler,
+    cache: Option<CompileCache>,
     cpu_ms: u64,
     wall_ms: u64,
     memory_bytes: u64,
@@ -99,9 +103,14 @@ pub(super) struct Compilation {
 }
 
 impl Compilation {
-    pub(super) fn new(compiler: Compiler, limits: &SandboxLimits) -> Self {
+    pub(super) fn new(
+        compiler: Compiler,
+        cache: Option<CompileCache>,
+        limits: &SandboxLimits,
+    ) -> Self {
         Self {
             compiler,
+            cache,
             cpu_ms: limits.compile_cpu_ms,
             wall_ms: limits.compile_wall_ms,
             memory_bytes: limits.compile_memory_bytes,
@@ -109,30 +118,74 @@ impl Compilation {
         }
     }
 
-    /// Compiles a component, when its turn has come. Dropping the future stops the compiler.
-    pub(super) async fn compile(
+    /// The native code of the component with this digest: what was compiled before, or else compiled
+    /// when its turn has come. Dropping the future stops the compiler.
+    pub(super) async fn component(
         &self,
         engine: &Engine,
+        digest: &str,
         bytes: &[u8],
     ) -> Result<Component, CompileError> {
+        if let Some(component) = self.cached(engine, digest).await {
+            return Ok(component);
+        }
         inspect(bytes)?;
-        let _turn = self.turn.lock().await;
-        let start = Instant::now();
-        let artefact = match self.compiler {
-            Compiler::Process => self.in_process(bytes).await?,
-            Compiler::Thread => in_thread(engine.clone(), bytes.to_vec()).await?,
+        let artefact = {
+            let _turn = self.turn.lock().await;
+            let start = Instant::now();
+            let artefact = match self.compiler {
+                Compiler::Process => self.in_process(bytes).await?,
+                Compiler::Thread => in_thread(engine.clone(), bytes.to_vec()).await?,
+            };
+            tracing::debug!(
+                bytes = bytes.len(),
+                artefact_bytes = artefact.0.len(),
+                "compiled in {} ms",
+                start.elapsed().as_millis()
+            );
+            artefact
         };
-        tracing::debug!(
-            bytes = bytes.len(),
-            artefact_bytes = artefact.0.len(),
-            "compiled in {} ms",
-            start.elapsed().as_millis()
-        );
-        let engine = engine.clone();
-        spawn_blocking(move || native(&engine, &artefact))
-            .await
-            .map_err(|error| CompileError::Crashed(error.to_string()))?
-            .map_err(|error| CompileError::Unfit(one_line(&error)))
+        let (engine, cache, digest) = (engine.clone(), self.cache.clone(), digest.to_owned());
+        off_thread(move || {
+            let kept = cache.map(|cache| cache.keep(&digest, &artefact));
+            let code = match kept {
+                Some(Ok(file)) => Code::File(file),
+                Some(Err(error)) => {
+                    tracing::warn!("cannot keep a compiled component: {error}");
+                    Code::Memory(artefact)
+                }
+                None => Code::Memory(artefact),
+            };
+            native(&engine, &code)
+        })
+        .await?
+        .map_err(|error| CompileError::Unfit(one_line(&error)))
+    }
+
+    /// What was compiled before.
+    async fn cached(&self, engine: &Engine, digest: &str) -> Option<Component> {
+        let cache = self.cache.clone()?;
+        let (engine, digest) = (engine.clone(), digest.to_owned());
+        let start = Instant::now();
+        let load = move || {
+            let file = cache.find(&digest)?;
+            let component = native(&engine, &Code::File(file));
+            component
+                .inspect_err(|error| {
+                    // Of an engine with other settings, or in a place that lets nothing be run.
+                    tracing::warn!("compiling {digest} anew: {}", one_line(error));
+                    cache.forget(&digest);
+                })
+                .ok()
+        };
+        let component = off_thread(load).await.ok().flatten()?;
+        tracing::debug!("loaded in {} ms", start.elapsed().as_millis());
+        Some(component)
+    }
+
+    /// Removes the code of components that `keep` does not accept, by their digests.
+    pub(super) fn prune(&self, keep: impl Fn(&str) -> bool) -> io::Result<usize> {
+        self.cache.as_ref().map_or(Ok(0), |cache| cache.prune(keep))
     }
 
     async fn in_process(&self, bytes: &[u8]) -> Result<Artefact, CompileError> {
@@ -205,6 +258,29 @@ impl Artefact {
         }
         Ok(Self(bytes))
     }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_test(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+/// Where native code is.
+enum Code {
+    Memory(Artefact),
+    /// A file that a cache verified.
+    File(File),
+}
+
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, CompileError> {
+    let done = spawn_blocking(work).await;
+    done.map_err(|error| CompileError::Crashed(error.to_string()))
 }
 
 /// Hands the component over, and takes what comes, until the compiler has ended.
@@ -255,17 +331,28 @@ async fn in_thread(engine: Engine, bytes: Vec<u8>) -> Result<Artefact, CompileEr
         .and_then(Artefact::new)
 }
 
-/// Makes an artefact callable.
+/// Makes native code callable.
 #[expect(
     unsafe_code,
     reason = "native code cannot be checked, only be had from whom one trusts"
 )]
-fn native(engine: &Engine, artefact: &Artefact) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes must be what `Engine::precompile_component` made, unchanged. An `Artefact`
-    // holds nothing else: it comes from this process, or over a pipe from a process that runs the
-    // same file as this one and ended well, and whose end of the pipe nobody else had. That both
-    // engines have the same settings is checked here by wasmtime itself.
-    unsafe { Component::deserialize(engine, &artefact.0) }
+fn native(engine: &Engine, code: &Code) -> wasmtime::Result<Component> {
+    // SAFETY: the bytes must be what `Engine::precompile_component` made, unchanged for as long as
+    // they are used. An `Artefact` holds nothing else: it comes from this process, or over a pipe
+    // from a process that runs the same file as this one and ended well, and whose end of the pipe
+    // nobody else had. A file was written from an `Artefact`, by a server with this server's key,
+    // which nobody but its user can read; only that user can change it, files are replaced and never
+    // rewritten, and the very file that was verified is mapped. That both engines have the same
+    // settings is checked here by wasmtime itself.
+    unsafe {
+        match code {
+            Code::Memory(artefact) => Component::deserialize(engine, &artefact.0),
+            Code::File(file) => {
+                let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+                Component::deserialize_file(engine, path)
+            }
+        }
+    }
 }
 
 pub(super) fn one_line(error: &wasmtime::Error) -> String {
@@ -280,6 +367,8 @@ const SAID_BYTES: u64 = 16 << 10;
 const STACK_BYTES: usize = 8 << 20;
 /// Threads of the compiling process at most: each has memory of its own.
 const THREADS: usize = 16;
+/// By how much the compiling process stands back.
+const NICENESS: i32 = 10;
 /// File handles of the compiling process: its three pipes.
 const HANDLES: u64 = 3;
 
@@ -311,6 +400,8 @@ fn confine(arguments: CompilerArguments) -> io::Result<()> {
     // The parent is the thread that started this process: the main one, or a worker of tokio's, which
     // lives as long as its runtime.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    // Whoever is served meanwhile comes first.
+    let _ = rustix::process::nice(NICENESS);
     // When the machine's memory ends, let it be this process that goes. A system that does not
     // know the file has another way, or none.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");

@@ -4,12 +4,14 @@
 //! takes slots, and waits in a bounded, fair queue for it.
 
 use super::account::Accounts;
+use super::cache::CompileCache;
 use super::compile::{Compilation, Compiler};
 use super::imports::Guest;
 use super::program::RunError;
 use super::queue::{FairQueue, Full, Permit, Share};
 use super::wit;
 use crate::limits::{self, SandboxLimits};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Thread};
@@ -55,11 +57,15 @@ pub struct Runtime {
 
 impl Runtime {
     /// Reserves the pool and starts the epoch clock. Components will be compiled where `compiler`
-    /// says.
+    /// says, unless they are in the cache.
     ///
     /// # Errors
     /// [`EngineError`].
-    pub fn new(limits: SandboxLimits, compiler: Compiler) -> Result<Self, EngineError> {
+    pub fn new(
+        limits: SandboxLimits,
+        compiler: Compiler,
+        cache: Option<CompileCache>,
+    ) -> Result<Self, EngineError> {
         let engine = Engine::new(&config(&limits)).map_err(|source| EngineError::Pool {
             instances: limits.instances,
             memory: limits.memory_bytes,
@@ -75,7 +81,7 @@ impl Runtime {
             turns: FairQueue::new(
                 thread::available_parallelism().map_or(1, |cores| (cores.get() - 1).max(1)),
             ),
-            compilation: Compilation::new(compiler, &limits),
+            compilation: Compilation::new(compiler, cache, &limits),
             engine,
             linker,
             limits,
@@ -92,6 +98,15 @@ impl Runtime {
     #[must_use]
     pub fn running(&self) -> usize {
         self.permits.running()
+    }
+
+    /// Removes the native code of components that `keep` does not accept, by their digests. Gives how
+    /// many files.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn prune_cache(&self, keep: impl Fn(&str) -> bool) -> io::Result<usize> {
+        self.compilation.prune(keep)
     }
 
     /// What a tenant may have that nothing says more about: all there is.

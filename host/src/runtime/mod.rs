@@ -5,6 +5,7 @@
 //! refusal names its limit. This folder knows no transport and no store.
 
 mod account;
+mod cache;
 mod compile;
 mod convert;
 mod engine;
@@ -21,6 +22,7 @@ mod verbs;
 mod wasi;
 
 pub use account::{Accounts, CpuBudget, MemoryAccount};
+pub use cache::CompileCache;
 pub use compile::{CompileError, Compiler, CompilerArguments, compile_standard_input};
 pub use convert::{features_from_wit, features_to_wit};
 pub use engine::{EngineError, Place, Runtime};

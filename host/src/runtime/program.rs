@@ -176,15 +176,15 @@ pub enum Returned {
 }
 
 impl Runtime {
-    /// Compiles and links a component, one at a time. Takes from milliseconds to seconds; nothing
-    /// of the component runs.
+    /// Compiles and links a component, one at a time, unless it was compiled before. Takes from
+    /// milliseconds to seconds; nothing of the component runs. `digest` is that of its bytes.
     ///
     /// # Errors
     /// [`LoadError`].
-    pub async fn load(&self, bytes: &[u8]) -> Result<Program, LoadError> {
+    pub async fn load(&self, digest: &str, bytes: &[u8]) -> Result<Program, LoadError> {
         let component = self
             .compilation
-            .compile(&self.engine, bytes)
+            .component(&self.engine, digest, bytes)
             .await
             .map_err(|error| match error {
                 CompileError::Unfit(text) => CompileError::Unfit(self.with_hint(text)),

@@ -28,9 +28,15 @@ impl Server {
         let name = string("name", name)?;
         // A tool that the caller does not see is none.
         let seen = caller.tenant.sees(&name);
-        let tool = self.catalog.load().tool(&name).filter(|_| seen).cloned();
+        let tool = self.catalog.now().tool(&name).filter(|_| seen).cloned();
         let tool = tool
             .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", shorten(&name))))?;
+        let state = request.params.request_state;
+        let state = state.map(|state| string("requestState", state)).transpose()?;
+        let tool = match &state {
+            Some(state) => self.version(caller, tool, request.params.arguments, state).await?,
+            None => tool,
+        };
         let features = request.meta.features;
         if tool.task_support == TaskSupport::Required {
             if !features.contains(ClientFeatures::TASKS) {
@@ -51,17 +57,13 @@ impl Server {
             Err(answer) => return Ok(success(request.id, raw(&answer))),
         };
 
-        let call = Call {
-            owner: &caller.principal,
-            tool: &tool,
-            arguments: &arguments,
-        };
+        let call = Call::of(&caller.principal, &tool, &arguments);
         let responses = request.params.input_responses;
         let length = responses.map_or(0, |responses| responses.get().len());
         let read = || responses.map(|responses| object("inputResponses", responses));
         let responses = self.large.work(length, read).await.transpose()?;
         let responses = responses.unwrap_or_default();
-        let (resumed, offered) = match request.params.request_state {
+        let (resumed, offered) = match &state {
             None => (self.begin(caller, &tool, features), responses),
             Some(state) => match self.go_on(&call, features, state, &responses)? {
                 Ok(resumed) => (resumed, Map::new()),
@@ -95,6 +97,33 @@ impl Server {
         }
     }
 
+    /// The version of a tool that a call began with, which asked its client before another came.
+    async fn version(
+        &self,
+        caller: &Caller,
+        newer: Arc<Tool>,
+        arguments: Option<&RawValue>,
+        state: &str,
+    ) -> Result<Arc<Tool>, RpcError> {
+        let digest = SealedCall::digest(state);
+        if digest == newer.component.digest {
+            return Ok(newer);
+        }
+        let none = raw(&Map::new());
+        let call = Call {
+            owner: &caller.principal,
+            tool: &newer.name,
+            digest,
+            arguments: arguments.unwrap_or(&none),
+        };
+        // Nothing is loaded because a client says so.
+        let sealed = SealedCall::open(&self.sealer, &call, state, now())?;
+        let version = self.catalog.version(digest, &sealed.tool, &newer.name, &sealed.source);
+        version
+            .await
+            .map_err(|error| RpcError::internal(error.to_string()))
+    }
+
     /// A call that begins.
     fn begin(&self, caller: &Caller, tool: &Tool, features: ClientFeatures) -> Resumed {
         let limits = caller.tenant.bounded(tool.component.limits);
@@ -112,11 +141,10 @@ impl Server {
         &self,
         call: &Call<'_>,
         client: ClientFeatures,
-        state: &RawValue,
+        state: &str,
         responses: &Map<String, Value>,
     ) -> Result<Result<Resumed, Question>, RpcError> {
-        let state = string("requestState", state)?;
-        let mut sealed = SealedCall::open(&self.sealer, call, &state, now())?;
+        let mut sealed = SealedCall::open(&self.sealer, call, state, now())?;
         if !sealed.answer(responses)? {
             let missing = sealed.needed() - client;
             if !missing.is_empty() {

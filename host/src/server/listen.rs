@@ -77,8 +77,10 @@ impl Server {
             return Err(RpcError::new(Code::NotAcceptable, reason));
         }
         let _places = self.places(&caller.tenant)?;
-        let caller = &caller.principal;
-        let mut catalog = self.catalog_changes.subscribe();
+        let (tenant, caller) = (&caller.tenant, &caller.principal);
+        let mut catalog = self.catalog.changes();
+        let view = || self.catalog.now().view(|tool| tenant.sees(tool));
+        let mut seen = view();
 
         let mut accepted = Map::new();
         if filter.tools {
@@ -117,6 +119,9 @@ impl Server {
                 () = self.driver.stopping.cancelled() => break,
                 changed = catalog.changed(), if filter.tools => {
                     if changed.is_err() { break }
+                    // A change of what this caller does not see is none.
+                    let now = view();
+                    if std::mem::replace(&mut seen, now) == now { continue }
                     send(events, notification("notifications/tools/list_changed", about(None))).await?;
                 }
                 message = next(&mut following, id) => {

@@ -13,7 +13,7 @@ mod tools;
 use self::large::LargeBodies;
 use crate::auth::{Auth, Refused};
 use crate::call::{CallTimes, Driver, Events, Sealer, Worker};
-use crate::catalog::{Archive, Catalog, Versions};
+use crate::catalog::{Changes, LiveCatalog};
 use crate::journal::Origin;
 use crate::places::Places;
 use crate::protocol::{
@@ -24,14 +24,13 @@ use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::task::{Tasks, Wake};
 use crate::tenants::{Caller, Tenants};
-use arc_swap::ArcSwap;
 use bytes::Bytes;
 use hyper::header::HeaderMap;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -61,11 +60,9 @@ pub struct Parts {
     /// The sandbox.
     pub runtime: Arc<Runtime>,
     /// What is served.
-    pub catalog: Catalog,
+    pub catalog: Arc<LiveCatalog>,
     /// Where tasks are kept; without one the Tasks extension is not offered.
     pub store: Option<Arc<dyn Store>>,
-    /// Where components are kept for the tasks that run them.
-    pub archive: Archive,
     /// Seals what clients keep.
     pub sealer: Sealer,
     /// Where calls begin.
@@ -79,15 +76,11 @@ pub struct Parts {
 /// The server behind the transports.
 pub struct Server {
     settings: Settings,
-    catalog: Arc<ArcSwap<Catalog>>,
-    /// Counts the catalogs; listeners wait for the next.
-    catalog_changes: watch::Sender<u64>,
+    catalog: Arc<LiveCatalog>,
     /// The tasks, if they are enabled.
     tasks: Option<Arc<Tasks>>,
     /// Tasks that are to run; taken by the worker.
     queue: Mutex<Option<mpsc::UnboundedReceiver<Wake>>>,
-    versions: Arc<Versions>,
-    archive: Archive,
     sealer: Arc<Sealer>,
     origin: Origin,
     auth: Auth,
@@ -107,22 +100,14 @@ impl Server {
             runtime,
             catalog,
             store,
-            archive,
             sealer,
             origin,
             auth,
             tenants,
         } = parts;
-        let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let (tasks, queue) = store
             .map(|store| Tasks::new(store, settings.tasks.clone()))
             .unzip();
-        let versions = Versions::new(
-            Arc::clone(&catalog),
-            archive.clone(),
-            Arc::clone(&runtime),
-            settings.clone(),
-        );
         let driver = Driver {
             runtime,
             grace: Duration::from_millis(settings.tasks.grace_ms),
@@ -134,11 +119,8 @@ impl Server {
         Arc::new(Self {
             settings,
             catalog,
-            catalog_changes: watch::Sender::new(0),
             tasks,
             queue: Mutex::new(queue),
-            versions: Arc::new(versions),
-            archive,
             sealer: Arc::new(sealer),
             origin,
             auth,
@@ -150,8 +132,8 @@ impl Server {
         })
     }
 
-    /// Goes on with the tasks that an earlier server left, and runs tasks from now on; removes
-    /// components that nothing needs any more. Gives how many tasks go on at once.
+    /// Goes on with the tasks that an earlier server left, and runs tasks from now on. Gives how many
+    /// go on at once.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -160,16 +142,9 @@ impl Server {
             return Ok(0);
         };
         let unfinished = tasks.resume().await?;
-        let catalog = self.catalog.load();
-        let pruned = self
-            .archive
-            .prune(&unfinished.digests, |digest| catalog.serves(digest));
-        if let Err(error) = pruned {
-            tracing::warn!("{error}");
-        }
         let worker = Worker {
             tasks: Arc::clone(tasks),
-            versions: Arc::clone(&self.versions),
+            catalog: Arc::clone(&self.catalog),
             driver: self.driver.clone(),
             times: self.call_times(),
             origin: self.origin.clone(),
@@ -179,6 +154,32 @@ impl Server {
         tokio::spawn(worker.run(queue));
         let now = crate::task::now();
         Ok(unfinished.ready.iter().filter(|(_, at)| *at <= now).count())
+    }
+
+    /// Serves the components that are there now, as [`LiveCatalog::reload`].
+    pub async fn reload(&self, all: bool) -> Changes {
+        let changes = self.catalog.reload(all).await;
+        self.prune().await;
+        changes
+    }
+
+    /// Removes components that nothing needs any more: neither this catalog nor any call or task.
+    pub async fn prune(&self) {
+        let needed = async {
+            match &self.tasks {
+                Some(tasks) => tasks.digests().await,
+                None => Ok(Default::default()),
+            }
+        };
+        if let Err(error) = self.catalog.prune(needed).await {
+            tracing::warn!(%error, "could not look for components that nothing needs");
+        }
+    }
+
+    /// What is served.
+    #[must_use]
+    pub fn catalog(&self) -> &Arc<LiveCatalog> {
+        &self.catalog
     }
 
     fn call_times(&self) -> CallTimes {

@@ -26,7 +26,7 @@ impl Server {
                     .ok_or_else(|| RpcError::invalid_params("The cursor must be a string"))?,
             ),
         };
-        let catalog = self.catalog.load();
+        let catalog = self.catalog.now();
         let page = catalog
             .page(cursor.as_deref(), self.settings.server.page_size, |name| {
                 caller.tenant.sees(name)

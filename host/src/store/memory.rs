@@ -6,7 +6,7 @@ use crate::limits::SWEEP_BATCH;
 use crate::task::{Claim, Event, Failure, Job, Millis, NewTask, Task, TaskId, Writes, apply};
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The store `memory:`.
 pub struct MemoryStore {
@@ -225,11 +225,17 @@ impl Store for MemoryStore {
             if task.status.is_final() {
                 continue;
             }
-            unfinished.digests.insert(task.digest.clone());
             unfinished
                 .ready
                 .extend(task.ready_at().map(|time| (*id, time)));
         }
         Ok(unfinished)
+    }
+
+    async fn digests(&self) -> Result<HashSet<String>, StoreError> {
+        let inner = self.inner.lock();
+        let tasks = inner.tasks.values().map(|held| &held.task);
+        let unfinished = tasks.filter(|task| !task.status.is_final());
+        Ok(unfinished.map(|task| task.digest.clone()).collect())
     }
 }

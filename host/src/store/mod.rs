@@ -93,8 +93,6 @@ pub struct Swept {
 pub struct Unfinished {
     /// Tasks that are to run, and from when on.
     pub ready: Vec<(TaskId, Millis)>,
-    /// Digests of the components that unfinished tasks run.
-    pub digests: HashSet<String>,
 }
 
 /// What a store needs to know of the settings.
@@ -162,6 +160,12 @@ pub trait Store: Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::Unavailable`].
     async fn unfinished(&self) -> Result<Unfinished, StoreError>;
+
+    /// Digests of the components that unfinished tasks run.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn digests(&self) -> Result<HashSet<String>, StoreError>;
 }
 
 /// True if [`open`] knows the form of the name.

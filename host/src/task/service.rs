@@ -13,7 +13,7 @@ use crate::protocol::{RpcError, check_answer};
 use crate::store::{Applied, Store, StoreError, Unfinished};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -397,6 +397,14 @@ impl Tasks {
             self.wake(*time, *id);
         }
         Ok(unfinished)
+    }
+
+    /// Digests of the components that unfinished tasks run.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn digests(&self) -> Result<HashSet<String>, StoreError> {
+        self.store.digests().await
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) fn task(ttl_ms: Option<u64>) -> Task {
         owner: Principal::anonymous(),
         tool: "tool".to_owned(),
         served_as: "tool".to_owned(),
+        source: "tools".to_owned(),
         digest: "00".to_owned(),
         features: ClientFeatures::all(),
         status: Status::Working,

@@ -16,6 +16,7 @@ use crate::task::{Claim, Event, Failure, Millis, NewTask, Outcome, Task, TaskId,
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _};
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -120,12 +121,7 @@ impl SqliteStore {
         let pooled = self.readers.lock().pop();
         let connection = match pooled {
             Some(connection) => connection,
-            None => Connection::open(&self.path)
-                .and_then(|connection| {
-                    connection.execute_batch("PRAGMA query_only = ON;")?;
-                    Ok(connection)
-                })
-                .map_err(unavailable)?,
+            None => open_reader(&self.path).map_err(unavailable)?,
         };
         let result = read(&connection).map_err(unavailable);
         self.readers.lock().push(connection);
@@ -232,13 +228,29 @@ impl Store for SqliteStore {
                 .prepare("SELECT id, ready_at FROM tasks WHERE ready_at IS NOT NULL")?
                 .query_map([], |row| Ok((TaskId::from_bytes(row.get(0)?), row.get(1)?)))?
                 .collect::<rusqlite::Result<_>>()?;
-            let digests = connection
-                .prepare("SELECT DISTINCT head ->> '$.digest' FROM tasks WHERE is_final = 0")?
-                .query_map([], |row| row.get(0))?
-                .collect::<rusqlite::Result<_>>()?;
-            Ok(Unfinished { ready, digests })
+            Ok(Unfinished { ready })
         })
     }
+
+    async fn digests(&self) -> Result<HashSet<String>, StoreError> {
+        // It looks at every task.
+        let path = self.path.clone();
+        let digests = tokio::task::spawn_blocking(move || {
+            open_reader(&path)?
+                .prepare("SELECT DISTINCT head ->> '$.digest' FROM tasks WHERE is_final = 0")?
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()
+        });
+        let digests = digests.await;
+        let digests = digests.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        digests.map_err(unavailable)
+    }
+}
+
+fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.execute_batch("PRAGMA query_only = ON;")?;
+    Ok(connection)
 }
 
 /// The tasks that there are.

@@ -87,6 +87,7 @@ async fn a_final_task_keeps_no_work(fixture: fn(StoreOptions) -> Fixture) {
             .is_none()
     );
     assert_eq!(store.unfinished().await.unwrap(), Default::default());
+    assert!(store.digests().await.unwrap().is_empty());
 }
 
 async fn a_failed_attempt_keeps_answers_and_records(fixture: fn(StoreOptions) -> Fixture) {
@@ -149,7 +150,8 @@ async fn what_is_unfinished_is_told(fixture: fn(StoreOptions) -> Fixture) {
     let mut unfinished = store.unfinished().await.unwrap();
     unfinished.ready.sort_by_key(|(_, time)| *time);
     assert_eq!(unfinished.ready, [(running, 0), (sleeping, 9_000)]);
-    assert!(unfinished.digests.contains("00"));
+    let digests = store.digests().await.unwrap();
+    assert_eq!(digests, HashSet::from(["00".to_owned()]));
     assert!(
         store
             .claim(waiting, failure("lost"), 2_000)

@@ -1,0 +1,461 @@
+//! The catalog that serves, and how the next one comes into its place.
+//!
+//! Invariants: what serves changes at once, between two calls; a call goes on with what it began with.
+//! One reload goes on at a time, beside the calls. A file is read again only if it was changed, or if an
+//! operator asks for it. What nothing needs any more is removed, from memory and from the disk.
+
+use super::choose::{Choice, Offer, choose};
+use super::find::{Found, Stamp, Unreadable, find};
+use super::load::{Loader, digest};
+use super::versions::Versions;
+use super::{Archive, Catalog, Component, Refused, Served, Tool, VersionError};
+use crate::config::Source;
+use crate::limits::COMPONENT_BYTES;
+use crate::runtime::Runtime;
+use crate::settings::Settings;
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::SystemTime;
+use tokio::sync::{Mutex as AsyncMutex, watch};
+use tokio::task::spawn_blocking;
+
+/// Why there is no catalog.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// A path that cannot be read.
+    #[error("cannot read {path}; give a .wasm file or a folder of them")]
+    Path {
+        /// What the operator typed.
+        path: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Components, but none that serves.
+    #[error("no component can serve:{}", .0.iter().map(|it| format!("\n  {}: {}", it.name, it.reason)).collect::<String>())]
+    NoneServes(Vec<Refused>),
+}
+
+/// What a reload did.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Changes {
+    /// Components that serve now, and did not.
+    pub added: Vec<Change>,
+    /// Components of which another version serves now.
+    pub changed: Vec<Change>,
+    /// Components that do not serve any more.
+    pub removed: Vec<Change>,
+    /// Files that do not serve as they are.
+    pub refused: Vec<Refused>,
+}
+
+/// A component that changed.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// What the operator calls it.
+    pub name: String,
+    /// The digest of what serves now; of what served last, if it was removed.
+    pub digest: String,
+    /// The names of its tools.
+    pub tools: Vec<String>,
+}
+
+/// A file as it was last seen.
+struct File {
+    found: Found,
+    stamp: Option<Stamp>,
+    /// What is there, or why it cannot serve.
+    there: Result<Arc<Served>, String>,
+    /// What serves.
+    active: Option<Arc<Served>>,
+}
+
+/// The tools that are served now, and those of components that were.
+pub struct LiveCatalog {
+    current: ArcSwap<Catalog>,
+    changes: watch::Sender<()>,
+    sources: Vec<Source>,
+    loader: Loader,
+    /// Held while a catalog is made, and while what is not needed is removed.
+    files: AsyncMutex<Vec<File>>,
+    /// Every component that was loaded and is not gone.
+    alive: Mutex<HashMap<String, Vec<Weak<Component>>>>,
+    old: Versions,
+}
+
+impl LiveCatalog {
+    /// Loads the components of some sources. Reads, compiles, and asks each for its tools.
+    ///
+    /// # Errors
+    /// [`CatalogError`]. A file that cannot serve beside others that can is no error.
+    pub async fn load(
+        sources: Vec<Source>,
+        runtime: Arc<Runtime>,
+        settings: Settings,
+        archive: Archive,
+    ) -> Result<Self, CatalogError> {
+        let live = Self {
+            current: ArcSwap::default(),
+            changes: watch::Sender::new(()),
+            sources,
+            loader: Loader {
+                runtime,
+                settings,
+                archive,
+            },
+            files: AsyncMutex::default(),
+            alive: Mutex::default(),
+            old: Versions::default(),
+        };
+        let (found, unreadable) = find(&live.sources);
+        if let Some(Unreadable { source, error }) = unreadable.into_iter().next() {
+            return Err(CatalogError::Path {
+                path: live.sources[source].location.to_string(),
+                source: error,
+            });
+        }
+        live.change(&mut *live.files.lock().await, found, Vec::new(), true)
+            .await;
+        let catalog = live.now();
+        catalog.refused.iter().for_each(Refused::log);
+        if catalog.tools.is_empty() && !catalog.refused.is_empty() {
+            return Err(CatalogError::NoneServes(catalog.refused.clone()));
+        }
+        for name in live.loader.settings.tasks.detach_after_ms.keys() {
+            if catalog.tool(name).is_none() {
+                tracing::warn!("tasks.detach-after-ms.{name}: there is no tool of that name");
+            }
+        }
+        Ok(live)
+    }
+
+    /// What serves now.
+    #[must_use]
+    pub fn now(&self) -> arc_swap::Guard<Arc<Catalog>> {
+        self.current.load()
+    }
+
+    /// Tells of every new catalog from now on.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
+    /// Where components come from.
+    #[must_use]
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Serves what is there now. Files that were refused are tried again only if they were changed, or
+    /// if `all` are to be.
+    pub async fn reload(&self, all: bool) -> Changes {
+        let mut files = self.files.lock().await;
+        let before = self.current.load_full();
+        let (found, unreadable) = find(&self.sources);
+        self.change(&mut files, found, unreadable, all).await;
+        let changes = Changes::between(&before, &self.now());
+        changes.log(before.refused());
+        changes
+    }
+
+    /// A tool of the component with this digest, by its name there, as it was served under a name by a
+    /// source. If it is not served now, it is loaded, and may reach what the tool may that is served
+    /// under its name now, or else what its source grants; nothing, if that is gone, too.
+    ///
+    /// # Errors
+    /// [`VersionError`].
+    pub async fn version(
+        &self,
+        digest: &str,
+        name: &str,
+        served_as: &str,
+        source: &str,
+    ) -> Result<Arc<Tool>, VersionError> {
+        let catalog = self.now();
+        if let Some(tool) = catalog.tool_of(digest, name, served_as) {
+            return Ok(Arc::clone(tool));
+        }
+        // The limits of its calls are kept with them.
+        let newer = catalog.tool(served_as);
+        let grants = newer.map(|newer| Arc::clone(&newer.component.grants));
+        let grants = grants.or_else(|| {
+            let mut sources = self.sources.iter();
+            let source = sources.find(|it| it.location.to_string() == source);
+            source.map(|source| Arc::clone(&source.grants))
+        });
+        drop(catalog);
+        let grants = grants.unwrap_or_default();
+        let tool = self.old.tool(&self.loader, digest, name, grants).await?;
+        self.note_alive(&tool.component);
+        Ok(tool)
+    }
+
+    /// Removes what nothing needs: neither what serves or runs now, nor what `needed` names, by
+    /// digests, which is asked after that; nor what a client was promised.
+    ///
+    /// # Errors
+    /// Those of `needed`.
+    pub async fn prune<E>(
+        &self,
+        needed: impl Future<Output = Result<HashSet<String>, E>>,
+    ) -> Result<(), E> {
+        let files = self.files.lock().await;
+        self.old.rest().await;
+        let mut keep: HashSet<String> = {
+            let mut alive = self.alive.lock();
+            alive.retain(|_, components| {
+                components.retain(|component| component.strong_count() > 0);
+                !components.is_empty()
+            });
+            alive.keys().cloned().collect()
+        };
+        let archive = &self.loader.archive;
+        if archive.has_only(|digest| keep.contains(digest)).unwrap_or(false) {
+            return Ok(());
+        }
+        // A call that ran until now may have left a task; so tasks are looked at after it.
+        keep.extend(needed.await?);
+        let removed = archive.prune(|digest| keep.contains(digest));
+        if let Err(error) = removed {
+            tracing::warn!("{error}");
+        }
+        let removed = self.loader.runtime.prune_cache(|digest| keep.contains(digest));
+        if let Err(error) = removed {
+            tracing::warn!("cannot remove compiled components: {error}");
+        }
+        drop(files);
+        Ok(())
+    }
+
+    /// Makes the catalog of what was found, and puts it in place.
+    async fn change(
+        &self,
+        files: &mut Vec<File>,
+        found: Vec<Found>,
+        unreadable: Vec<Unreadable>,
+        all: bool,
+    ) {
+        let mut before = std::mem::take(files);
+        for found in found {
+            let known = before.iter().position(|file| file.found == found);
+            let known = known.map(|index| before.swap_remove(index));
+            files.push(self.look(found, known, all).await);
+        }
+        let mut refused = Vec::new();
+        for Unreadable { source, error } in unreadable {
+            refused.push(Refused {
+                name: self.sources[source].location.to_string(),
+                reason: error.to_string(),
+                serving: None,
+            });
+            // A folder that cannot be read has not lost its files; one that is gone has.
+            if error.kind() == io::ErrorKind::NotFound {
+                continue;
+            }
+            let (of_source, rest) = before
+                .into_iter()
+                .partition::<Vec<_>, _>(|file| file.found.source == source);
+            before = rest;
+            files.extend(of_source.into_iter().map(|file| File {
+                there: Err(error.to_string()),
+                stamp: None,
+                ..file
+            }));
+        }
+        files.sort_by_key(|file| file.found.source);
+        refused.extend(settle(files));
+        let components = files.iter().filter_map(|file| file.active.clone());
+        let catalog = Catalog::new(components.collect(), refused);
+        self.current.store(Arc::new(catalog));
+        self.changes.send_replace(());
+    }
+
+    /// What a file has come to.
+    async fn look(&self, found: Found, known: Option<File>, all: bool) -> File {
+        let stamp = Stamp::of(&found.path);
+        let active = known.as_ref().and_then(|known| known.active.clone());
+        let (stamp, there) = match (stamp, known) {
+            (Err(error), _) => (None, Err(error.to_string())),
+            (Ok(stamp), Some(known))
+                if known.stamp == Some(stamp) && !(all && known.there.is_err()) =>
+            {
+                (Some(stamp), known.there)
+            }
+            (Ok(stamp), _) => {
+                let there = self.load_file(&found, stamp, active.as_ref()).await;
+                (Some(stamp), there)
+            }
+        };
+        File {
+            found,
+            stamp,
+            there,
+            active,
+        }
+    }
+
+    async fn load_file(
+        &self,
+        found: &Found,
+        stamp: Stamp,
+        active: Option<&Arc<Served>>,
+    ) -> Result<Arc<Served>, String> {
+        if stamp.size() > COMPONENT_BYTES {
+            let size = stamp.size();
+            return Err(format!(
+                "the file has {size} bytes; the limit is {COMPONENT_BYTES}"
+            ));
+        }
+        let path = found.path.clone();
+        let (bytes, digest) = spawn_blocking(move || read(path, stamp))
+            .await
+            .map_err(|error| error.to_string())??;
+        if let Some(active) = active.filter(|active| active.digest == digest) {
+            return Ok(Arc::clone(active));
+        }
+        let source = &self.sources[found.source];
+        let tools = self.loader.tools(&found.name, &digest, &bytes, source);
+        let tools = tools.await?;
+        self.loader
+            .archive
+            .keep(&digest, &bytes)
+            .map_err(|error| error.to_string())?;
+        if let Some(tool) = tools.first() {
+            self.note_alive(&tool.component);
+        }
+        Ok(Arc::new(Served {
+            name: found.name.clone(),
+            digest,
+            since: SystemTime::now(),
+            tools,
+        }))
+    }
+
+    fn note_alive(&self, component: &Arc<Component>) {
+        let mut alive = self.alive.lock();
+        let known = alive.entry(component.digest.clone()).or_default();
+        if !known.iter().any(|it| it.ptr_eq(&Arc::downgrade(component))) {
+            known.push(Arc::downgrade(component));
+        }
+    }
+}
+
+/// Reads a file as it was when it was looked at, and digests it.
+fn read(path: PathBuf, stamp: Stamp) -> Result<(Vec<u8>, String), String> {
+    let bytes = std::fs::read(&path).map_err(|error| error.to_string())?;
+    let after = Stamp::of(&path).map_err(|error| error.to_string())?;
+    if after != stamp || bytes.len() as u64 != stamp.size() {
+        return Err("it is being written".to_owned());
+    }
+    let digest = digest(&bytes);
+    Ok((bytes, digest))
+}
+
+/// Lets every file's new version serve that can. Gives those that cannot, and why.
+fn settle(files: &mut [File]) -> Vec<Refused> {
+    fn names(served: &Arc<Served>) -> Vec<&str> {
+        served.tools.iter().map(|tool| &*tool.name).collect()
+    }
+    let offers: Vec<_> = files
+        .iter()
+        .map(|file| Offer {
+            old: file.active.as_ref().map(names),
+            new: file.there.as_ref().ok().map(names),
+            same: match (&file.active, &file.there) {
+                (Some(active), Ok(there)) => Arc::ptr_eq(active, there),
+                _ => false,
+            },
+        })
+        .collect();
+    let reasons: Vec<_> = choose(&offers)
+        .into_iter()
+        .zip(&*files)
+        .map(|(choice, file)| match (choice, &file.there) {
+            (Choice::New, _) => None,
+            (Choice::Old(Some((name, other))), _) => {
+                let other = &files[other].found.name;
+                Some(format!("tool {name:?} is served by {other} already"))
+            }
+            (Choice::Old(None), Err(reason)) => Some(reason.replace('\n', " ")),
+            (Choice::Old(None), Ok(_)) => None,
+        })
+        .collect();
+    let mut refused = Vec::new();
+    for (file, reason) in files.iter_mut().zip(reasons) {
+        match (reason, &file.there) {
+            (Some(reason), _) => refused.push(Refused {
+                name: file.found.name.clone(),
+                reason,
+                serving: file.active.as_ref().map(|active| active.digest.clone()),
+            }),
+            (None, Ok(there)) => file.active = Some(Arc::clone(there)),
+            (None, Err(_)) => {}
+        }
+    }
+    refused
+}
+
+impl Changes {
+    fn between(before: &Catalog, after: &Catalog) -> Self {
+        let mut changes = Self {
+            refused: after.refused.clone(),
+            ..Self::default()
+        };
+        let find = |catalog: &Catalog, name: &str| {
+            let mut components = catalog.components.iter();
+            components.find(|it| it.name == name).cloned()
+        };
+        for now in &after.components {
+            match find(before, &now.name) {
+                None => changes.added.push(Change::of(now)),
+                Some(then) if then.digest != now.digest => changes.changed.push(Change::of(now)),
+                Some(_) => {}
+            }
+        }
+        let gone = before.components.iter();
+        let gone = gone.filter(|then| find(after, &then.name).is_none());
+        changes.removed = gone.map(|then| Change::of(then)).collect();
+        changes
+    }
+
+    /// Tells what is new.
+    fn log(&self, known: &[Refused]) {
+        for (what, changes) in [
+            ("added", &self.added),
+            ("changed", &self.changed),
+            ("removed", &self.removed),
+        ] {
+            for change in changes {
+                tracing::info!(digest = change.digest, "{what} {}", change.name);
+            }
+        }
+        for refused in self.refused.iter().filter(|it| !known.contains(it)) {
+            refused.log();
+        }
+    }
+}
+
+impl Refused {
+    fn log(&self) {
+        let Self { name, reason, .. } = self;
+        match &self.serving {
+            Some(digest) => tracing::error!("refused {name}: {reason}; {digest} serves on"),
+            None => tracing::error!("refused {name}: {reason}"),
+        }
+    }
+}
+
+impl Change {
+    fn of(served: &Served) -> Self {
+        Self {
+            name: served.name.clone(),
+            digest: served.digest.clone(),
+            tools: served.tools.iter().map(|it| it.name.to_string()).collect(),
+        }
+    }
+}

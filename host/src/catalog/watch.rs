@@ -1,0 +1,141 @@
+//! Tells when the files of components may have changed.
+//!
+//! Invariant: whatever is done to a watched file or folder is told after it, once the folder was
+//! quiet for [`WATCH_QUIET`] (or [`WATCH_LONGEST`] after the first change). Files that are replaced by
+//! a rename, links that point elsewhere, and folders that are made anew are followed.
+
+use super::find::is_component;
+use crate::config::{Location, Source};
+use crate::limits::{WATCH_LONGEST, WATCH_QUIET};
+use notify::event::ModifyKind;
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// Why files cannot be watched.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot watch for changes of components: {0}; reload with SIGHUP or `cofferdam reload`, or set \
+     server.watch=false"
+)]
+pub struct WatchError(#[from] notify::Error);
+
+/// Watches the files of some sources.
+pub struct Watch {
+    places: Vec<Place>,
+    changed: Arc<Notify>,
+    watcher: RecommendedWatcher,
+}
+
+impl Watch {
+    /// Watches from now on.
+    ///
+    /// # Errors
+    /// [`WatchError`]: the system watches no more files.
+    pub fn new(sources: &[Source]) -> Result<Self, WatchError> {
+        let places = places(sources);
+        let changed = Arc::new(Notify::new());
+        let (tell, watched) = (Arc::clone(&changed), places.clone());
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            // An error may have hidden a change.
+            if event.map_or(true, |event| matters(&event, &watched)) {
+                tell.notify_one();
+            }
+        })?;
+        watch(&mut watcher, &places)?;
+        Ok(Self {
+            places,
+            changed,
+            watcher,
+        })
+    }
+
+    /// Waits until something changed, and is quiet again.
+    pub async fn changed(&mut self) {
+        self.changed.notified().await;
+        let latest = Instant::now() + WATCH_LONGEST;
+        let quiet = async { while timeout(WATCH_QUIET, self.changed.notified()).await.is_ok() {} };
+        let _ = timeout_at(latest, quiet).await;
+        // A folder that was made anew is another one to the system. Before whoever waits looks, so that
+        // no change after that is missed.
+        if let Err(error) = watch(&mut self.watcher, &self.places) {
+            tracing::warn!("{}", WatchError(error));
+        }
+    }
+}
+
+/// A file or a folder that a source names.
+#[derive(Clone)]
+struct Place {
+    path: PathBuf,
+    /// The folder that it is in.
+    parent: PathBuf,
+}
+
+fn places(sources: &[Source]) -> Vec<Place> {
+    let paths = sources.iter().map(|source| {
+        let Location::Path(path) = &source.location;
+        std::path::absolute(path).unwrap_or_else(|_| path.clone())
+    });
+    let places = paths.map(|path| Place {
+        parent: path.parent().unwrap_or(&path).to_owned(),
+        path,
+    });
+    places.collect()
+}
+
+/// Watches what is there of the places. Fails if something is there and cannot be watched.
+fn watch(watcher: &mut RecommendedWatcher, places: &[Place]) -> notify::Result<()> {
+    for place in places {
+        for folder in [&place.parent, &place.path] {
+            if folder.is_dir() {
+                watcher.watch(folder, RecursiveMode::NonRecursive)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// True if there may be another component after an event. In the folders there may be files that
+/// others write to all the time; only what comes, goes or is renamed counts of these, as a link may
+/// lead over it.
+fn matters(event: &Event, places: &[Place]) -> bool {
+    let is_ours = |path: &Path| {
+        let mut places = places.iter();
+        places.any(|place| path == place.path || (path.parent() == Some(&place.path) && is_component(path)))
+    };
+    match event.kind {
+        EventKind::Access(_) => false,
+        EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => {
+            event.paths.iter().any(|path| is_ours(path))
+        }
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use notify::event::{AccessKind, CreateKind, DataChange};
+
+    #[test]
+    fn only_what_may_change_a_component_matters() {
+        let place = |path: &str| Place {
+            path: path.into(),
+            parent: Path::new(path).parent().unwrap().into(),
+        };
+        let places = [place("/a/tools"), place("/b/one.wasm")];
+        let written = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+        let matters = |kind, path: &str| matters(&Event::new(kind).add_path(path.into()), &places);
+        assert!(matters(written, "/a/tools/x.wasm"));
+        assert!(matters(written, "/b/one.wasm"));
+        assert!(!matters(written, "/b/two.wasm"));
+        assert!(!matters(written, "/a/tools/log"));
+        assert!(!matters(written, "/b/cofferdam.sqlite"));
+        assert!(matters(EventKind::Create(CreateKind::Any), "/a/tools/..data"));
+        assert!(matters(EventKind::Create(CreateKind::Any), "/a/tools"));
+        assert!(!matters(EventKind::Access(AccessKind::Any), "/b/one.wasm"));
+    }
+}
