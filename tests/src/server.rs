@@ -260,6 +260,11 @@ impl Server {
         let _ = self.child.wait();
     }
 
+    /// Asks the process to look at its components again (SIGHUP), and goes on.
+    pub fn hang_up(&self) {
+        self.signal(Signal::HUP);
+    }
+
     /// Asks the process to stop, and goes on.
     pub fn terminate(&self) {
         self.signal(Signal::TERM);

@@ -54,8 +54,7 @@ impl Archive {
     /// # Errors
     /// [`ArchiveError::Io`].
     pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
-        files::make_folder(folder)
-            .map_err(|error| ArchiveError::Io(folder.to_owned(), error))?;
+        files::make_folder(folder).map_err(|error| ArchiveError::Io(folder.to_owned(), error))?;
         Ok(Self(folder.to_owned()))
     }
 

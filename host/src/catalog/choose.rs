@@ -83,13 +83,19 @@ mod tests {
 
     #[test]
     fn a_new_version_takes_no_name_that_another_file_serves() {
-        let offers = [offer(Some(&[1]), Some(&[1, 2])), offer(Some(&[2]), Some(&[2]))];
+        let offers = [
+            offer(Some(&[1]), Some(&[1, 2])),
+            offer(Some(&[2]), Some(&[2])),
+        ];
         assert_eq!(choose(&offers), [Choice::Old(Some((2, 1))), Choice::New]);
     }
 
     #[test]
     fn a_name_may_move_from_one_file_to_another() {
-        let offers = [offer(Some(&[1, 2]), Some(&[1])), offer(Some(&[3]), Some(&[2, 3]))];
+        let offers = [
+            offer(Some(&[1, 2]), Some(&[1])),
+            offer(Some(&[3]), Some(&[2, 3])),
+        ];
         assert_eq!(choose(&offers), [Choice::New, Choice::New]);
     }
 

@@ -30,7 +30,8 @@ pub(super) struct Stamp {
 impl Stamp {
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
-        let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+        let nanos =
+            |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
         Ok(Self {
             file: (metadata.dev(), metadata.ino()),
             size: metadata.len(),

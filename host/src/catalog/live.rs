@@ -215,7 +215,10 @@ impl LiveCatalog {
             alive.keys().cloned().collect()
         };
         let archive = &self.loader.archive;
-        if archive.has_only(|digest| keep.contains(digest)).unwrap_or(false) {
+        if archive
+            .has_only(|digest| keep.contains(digest))
+            .unwrap_or(false)
+        {
             return Ok(());
         }
         // A call that ran until now may have left a task; so tasks are looked at after it.
@@ -224,7 +227,10 @@ impl LiveCatalog {
         if let Err(error) = removed {
             tracing::warn!("{error}");
         }
-        let removed = self.loader.runtime.prune_cache(|digest| keep.contains(digest));
+        let removed = self
+            .loader
+            .runtime
+            .prune_cache(|digest| keep.contains(digest));
         if let Err(error) = removed {
             tracing::warn!("cannot remove compiled components: {error}");
         }

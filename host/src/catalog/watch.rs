@@ -27,6 +27,8 @@ pub struct Watch {
     places: Vec<Place>,
     changed: Arc<Notify>,
     watcher: RecommendedWatcher,
+    /// There was a change that was not told yet.
+    pending: bool,
 }
 
 impl Watch {
@@ -49,12 +51,16 @@ impl Watch {
             places,
             changed,
             watcher,
+            pending: false,
         })
     }
 
-    /// Waits until something changed, and is quiet again.
+    /// Waits until something changed, and is quiet again. Whoever gives up waiting loses nothing.
     pub async fn changed(&mut self) {
-        self.changed.notified().await;
+        if !self.pending {
+            self.changed.notified().await;
+            self.pending = true;
+        }
         let latest = Instant::now() + WATCH_LONGEST;
         let quiet = async { while timeout(WATCH_QUIET, self.changed.notified()).await.is_ok() {} };
         let _ = timeout_at(latest, quiet).await;
@@ -63,6 +69,7 @@ impl Watch {
         if let Err(error) = watch(&mut self.watcher, &self.places) {
             tracing::warn!("{}", WatchError(error));
         }
+        self.pending = false;
     }
 }
 
@@ -104,7 +111,9 @@ fn watch(watcher: &mut RecommendedWatcher, places: &[Place]) -> notify::Result<(
 fn matters(event: &Event, places: &[Place]) -> bool {
     let is_ours = |path: &Path| {
         let mut places = places.iter();
-        places.any(|place| path == place.path || (path.parent() == Some(&place.path) && is_component(path)))
+        places.any(|place| {
+            path == place.path || (path.parent() == Some(&place.path) && is_component(path))
+        })
     };
     match event.kind {
         EventKind::Access(_) => false,
@@ -134,7 +143,10 @@ mod tests {
         assert!(!matters(written, "/b/two.wasm"));
         assert!(!matters(written, "/a/tools/log"));
         assert!(!matters(written, "/b/cofferdam.sqlite"));
-        assert!(matters(EventKind::Create(CreateKind::Any), "/a/tools/..data"));
+        assert!(matters(
+            EventKind::Create(CreateKind::Any),
+            "/a/tools/..data"
+        ));
         assert!(matters(EventKind::Create(CreateKind::Any), "/a/tools"));
         assert!(!matters(EventKind::Access(AccessKind::Any), "/b/one.wasm"));
     }

@@ -34,7 +34,11 @@ impl World {
     pub(super) async fn load(component: &Path, settings: Settings) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let archive = Archive::open(folder.path())?;
-        let runtime = Arc::new(Runtime::new(settings.sandbox.clone(), Compiler::Thread, None)?);
+        let runtime = Arc::new(Runtime::new(
+            settings.sandbox.clone(),
+            Compiler::Thread,
+            None,
+        )?);
         let source = Source::new(Location::Path(component.to_owned()), &settings);
         let (sources, sandbox) = (vec![source], Arc::clone(&runtime));
         let catalog = LiveCatalog::load(sources, sandbox, settings.clone(), archive).await?;

@@ -16,7 +16,11 @@ use std::path::{Path, PathBuf};
 /// How names end.
 const END: &str = ".cwasm";
 /// Keys are those of this version of the program: another may compile otherwise, or allow less.
-const CONTEXT: &str = concat!("cofferdam ", env!("CARGO_PKG_VERSION"), " compiled component");
+const CONTEXT: &str = concat!(
+    "cofferdam ",
+    env!("CARGO_PKG_VERSION"),
+    " compiled component"
+);
 
 /// A folder of compiled components.
 #[derive(Clone, Debug)]
@@ -100,7 +104,9 @@ impl CompileCache {
 
     fn verified(&self, digest: &str, name: &str) -> io::Result<Option<File>> {
         let file = File::open(self.folder.join(name))?;
-        let code = name.strip_prefix(digest).and_then(|rest| rest.strip_prefix('-'));
+        let code = name
+            .strip_prefix(digest)
+            .and_then(|rest| rest.strip_prefix('-'));
         let code = code.and_then(|rest| rest.strip_suffix(END));
         let code = code.and_then(|code| blake3::Hash::from_hex(code).ok());
         if !files::is_own(&file)? {

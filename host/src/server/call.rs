@@ -32,9 +32,14 @@ impl Server {
         let tool = tool
             .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", shorten(&name))))?;
         let state = request.params.request_state;
-        let state = state.map(|state| string("requestState", state)).transpose()?;
+        let state = state
+            .map(|state| string("requestState", state))
+            .transpose()?;
         let tool = match &state {
-            Some(state) => self.version(caller, tool, request.params.arguments, state).await?,
+            Some(state) => {
+                self.version(caller, tool, request.params.arguments, state)
+                    .await?
+            }
             None => tool,
         };
         let features = request.meta.features;
@@ -118,7 +123,9 @@ impl Server {
         };
         // Nothing is loaded because a client says so.
         let sealed = SealedCall::open(&self.sealer, &call, state, now())?;
-        let version = self.catalog.version(digest, &sealed.tool, &newer.name, &sealed.source);
+        let version = self
+            .catalog
+            .version(digest, &sealed.tool, &newer.name, &sealed.source);
         version
             .await
             .map_err(|error| RpcError::internal(error.to_string()))

@@ -39,5 +39,5 @@ fn task(call: &Call) -> Result<ToolResult> {
 #[derive(Deserialize, JsonSchema)]
 struct Go {
     #[expect(dead_code, reason = "only asked")]
-    go: bool,
+    value: String,
 }
