@@ -79,6 +79,31 @@ pub(super) fn tools(path: &Path) -> Result<(), String> {
     ))
 }
 
+/// A folder that guests are to be granted must neither hold nor be in a folder or file that is the
+/// server's own, called `what`.
+pub(super) fn apart(granted: &Path, what: &str, own: &Path) -> Result<(), String> {
+    let (folder, own_place) = (place(granted), place(own));
+    if !folder.starts_with(&own_place) && !own_place.starts_with(&folder) {
+        return Ok(());
+    }
+    let (granted, own) = (granted.display(), own.display());
+    Err(format!(
+        "{granted} cannot be granted: it holds {what} ({own}), or is in it; choose a folder apart \
+         from it"
+    ))
+}
+
+/// Where a path leads, as far as it is there.
+fn place(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for there in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (fs::canonicalize(there), path.strip_prefix(there)) {
+            return real.join(rest);
+        }
+    }
+    path
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +152,26 @@ mod tests {
         fs::write(at("key"), "x").unwrap();
         assert!(state_key(&at("key"), &at("new")).is_ok());
         assert!(state_key(&at("key/below"), &at("new")).is_err());
+    }
+
+    #[test]
+    fn what_is_granted_is_apart_from_what_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("a/b")).unwrap();
+        std::os::unix::fs::symlink(at("a"), at("link")).unwrap();
+        for (granted, own, is_apart) in [
+            ("a", "a", false),
+            ("a", "a/b", false),
+            ("a/b", "a", false),
+            ("a", "a/to-be-made", false),
+            ("link", "a/to-be-made/too", false),
+            ("a/b", "a/c", true),
+            ("a", "ab", true),
+        ] {
+            let apart = apart(&at(granted), "the data directory", &at(own));
+            assert_eq!(apart.is_ok(), is_apart, "{granted} {own}: {apart:?}");
+        }
     }
 
     #[test]

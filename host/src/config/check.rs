@@ -172,6 +172,19 @@ impl Config {
             let Location::Path(path) = &source.location;
             refuse(&at, around::tools(path))?;
         }
+        for (index, source) in sources.iter().enumerate() {
+            let at = place.of(&format!("tools[{index}].grants.directories"));
+            for directory in source.grants.directories.iter() {
+                let apart = |what, own| refuse(&at, around::apart(&directory.host, what, own));
+                apart("the data directory", &data)?;
+                apart("the key of request states", &state_key)?;
+                // Whoever writes there says what is served.
+                for Source { location, .. } in sources.iter().filter(|_| directory.write) {
+                    let Location::Path(path) = location;
+                    apart("components that are served", path)?;
+                }
+            }
+        }
         Ok(Self {
             listen,
             store,

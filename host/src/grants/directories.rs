@@ -46,6 +46,11 @@ impl Directories {
         Ok(Self(directories))
     }
 
+    /// The folders.
+    pub fn iter(&self) -> impl Iterator<Item = &Directory> {
+        self.0.iter()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,6 +1,7 @@
 //! What a run keeps for the next one, and which run may speak.
 
 use super::*;
+use std::collections::HashSet;
 
 suite!(
     a_claim_gives_what_was_kept_and_fences_older_runs,
