@@ -180,7 +180,7 @@ impl From<IndexMap<String, Answered>> for AnsweredTexts {
 pub struct SealedCall {
     /// The tool's name in its component.
     pub tool: String,
-    /// The source of the component, as the operator named it.
+    /// Stands for the source of the component.
     pub source: String,
     /// When it is too old.
     pub expires_at: Millis,

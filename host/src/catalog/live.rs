@@ -6,7 +6,7 @@
 
 use super::choose::{Choice, Offer, choose};
 use super::find::{Found, Stamp, Unreadable, find};
-use super::load::{Loader, digest};
+use super::load::{Loader, digest, source_id};
 use super::versions::Versions;
 use super::{Archive, Catalog, Component, Refused, Served, Tool, VersionError};
 use crate::config::Source;
@@ -185,7 +185,7 @@ impl LiveCatalog {
         let grants = newer.map(|newer| Arc::clone(&newer.component.grants));
         let grants = grants.or_else(|| {
             let mut sources = self.sources.iter();
-            let source = sources.find(|it| it.location.to_string() == source);
+            let source = sources.find(|it| source_id(it) == source);
             source.map(|source| Arc::clone(&source.grants))
         });
         drop(catalog);

@@ -2,6 +2,7 @@
 
 use super::{Archive, Component, Kept, Tool};
 use crate::config::Source;
+use crate::journal::Digest;
 use crate::limits::TOOLS_PER_COMPONENT;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
@@ -53,7 +54,7 @@ impl Loader {
             ));
         }
         let component = Arc::new(Component {
-            source: source.location.to_string().into(),
+            source: source_id(source).into(),
             digest: digest.to_owned(),
             program,
             grants: Arc::clone(&source.grants),
@@ -78,6 +79,11 @@ impl Loader {
         }
         Ok(tools)
     }
+}
+
+/// What stands for a source, for whoever need not know its name: of one length for all.
+pub(super) fn source_id(source: &Source) -> String {
+    Digest::of(source.location.to_string().as_bytes()).to_string()
 }
 
 /// Lower-case hexadecimal sha-256.

@@ -136,11 +136,9 @@ impl Catalog {
         let start = match cursor {
             None => 0,
             Some(cursor) => {
-                let cursor = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
-                let (index, name) = cursor.split_once(':')?;
-                let index: usize = index.parse().ok()?;
-                seen(name).then_some(())?;
-                self.tools.get_index_of(name).unwrap_or(index)
+                let (index, name) = read_cursor(cursor)?;
+                seen(&name).then_some(())?;
+                self.tools.get_index_of(&*name).unwrap_or(index)
             }
         };
         let mut visible = self
@@ -153,7 +151,26 @@ impl Catalog {
         let tools = tools.collect();
         let next = visible
             .next()
-            .map(|(index, tool)| URL_SAFE_NO_PAD.encode(format!("{index}:{}", tool.name)));
+            .map(|(index, tool)| write_cursor(index, &tool.name));
         Some(Page { tools, next })
     }
+}
+
+/// A place in the list: a tool, and where it was.
+fn write_cursor(index: usize, name: &str) -> String {
+    let place = format!("{index}:{name}");
+    let check = check(&place);
+    URL_SAFE_NO_PAD.encode(format!("{check}:{place}"))
+}
+
+fn read_cursor(cursor: &str) -> Option<(usize, String)> {
+    let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+    let (given, place) = text.split_once(':')?;
+    let (index, name) = place.split_once(':')?;
+    (given == check(place)).then_some((index.parse().ok()?, name.to_owned()))
+}
+
+/// Tells a cursor from a text that is none.
+fn check(place: &str) -> String {
+    format!("{:.8}", load::digest(place.as_bytes()))
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// A component that serves.
 pub struct Component {
-    /// The source it belongs to, as the operator named it.
+    /// Stands for the source that it belongs to.
     pub source: Arc<str>,
     /// Lower-case hexadecimal sha-256 of the file.
     pub digest: String,

@@ -148,7 +148,7 @@ pub struct Task {
     /// The name under which the server offers it.
     #[serde(default)]
     pub served_as: String,
-    /// The source of tools that it belongs to, as the operator named it.
+    /// Stands for the source that its tool belongs to.
     #[serde(default)]
     pub source: String,
     /// Digest of the component that runs, lower-case hexadecimal sha-256.

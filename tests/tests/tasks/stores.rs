@@ -58,7 +58,16 @@ async fn in_memory() {
         .map(|file| file.file_name())
         .collect();
     files.sort();
-    assert_eq!(files, ["components", "lock", "request-state.key"]);
+    assert_eq!(
+        files,
+        [
+            "compiled",
+            "compiled.key",
+            "components",
+            "lock",
+            "request-state.key"
+        ]
+    );
 }
 
 #[tokio::test]
