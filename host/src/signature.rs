@@ -170,6 +170,14 @@ pub fn path(file: &Path) -> PathBuf {
     PathBuf::from(path)
 }
 
+/// The signature in a file.
+///
+/// # Errors
+/// [`SignatureError::Io`].
+pub fn read(path: &Path) -> Result<String, SignatureError> {
+    bounded(path).map_err(|error| SignatureError::Io(path.to_owned(), error))
+}
+
 /// The signature beside a file, if there is one.
 ///
 /// # Errors

@@ -33,6 +33,9 @@ pub enum CatalogError {
     /// Components, but none that serves.
     #[error("no component can serve:{}", .0.iter().map(|file| format!("\n  {}: {}", file.path.display(), file.reason)).collect::<String>())]
     NoneServes(Vec<Refused>),
+    /// A component in a registry.
+    #[error("{0}: components are not loaded from registries yet; use `cofferdam pull`")]
+    Registry(String),
 }
 
 impl Catalog {
@@ -178,7 +181,9 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 fn component_files(sources: &[Source]) -> Result<Vec<(PathBuf, &Source)>, CatalogError> {
     let mut files = Vec::new();
     for source in sources {
-        let Location::Path(path) = &source.location;
+        let Location::Path(path) = &source.location else {
+            return Err(CatalogError::Registry(source.location.to_string()));
+        };
         let failed = |error| CatalogError::Path {
             path: path.clone(),
             source: error,

@@ -12,10 +12,10 @@ use sha2::{Digest as _, Sha256};
 use std::io::{Read as _, Write};
 use std::path::Path;
 use std::sync::Arc;
-use ureq::Agent;
 use ureq::http::Method;
 use ureq::http::header::CONTENT_TYPE;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Proxy};
 
 /// The largest manifest, and the limit's name.
 const MANIFEST_LIMIT: (u64, &str) = (REGISTRY_MANIFEST_BYTES, "REGISTRY_MANIFEST_BYTES");
@@ -24,7 +24,16 @@ const MANIFEST_LIMIT: (u64, &str) = (REGISTRY_MANIFEST_BYTES, "REGISTRY_MANIFEST
 #[derive(Clone, Debug)]
 pub struct Client {
     agent: Agent,
+    /// For this machine: past the proxy that the environment may name.
+    direct: Agent,
     encrypted: bool,
+}
+
+impl Default for Client {
+    /// One that trusts the usual authorities.
+    fn default() -> Self {
+        Self::trusting(RootCerts::WebPki, false)
+    }
 }
 
 impl Client {
@@ -34,28 +43,39 @@ impl Client {
     /// # Errors
     /// [`RegistryError::Authorities`].
     pub fn new(ca_file: Option<&Path>) -> Result<Self, RegistryError> {
-        let roots = match ca_file {
-            None => RootCerts::WebPki,
-            Some(file) => {
-                let bad = |reason: String| RegistryError::Authorities(file.to_owned(), reason);
-                let text = std::fs::read(file).map_err(|error| bad(error.to_string()))?;
-                RootCerts::Specific(Arc::new(certificates(&text).map_err(bad)?))
-            }
+        let Some(file) = ca_file else {
+            return Ok(Self::default());
         };
-        let agent = Agent::config_builder()
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .timeout_connect(Some(REGISTRY_CONNECT_TIME))
-            .user_agent(concat!("cofferdam/", env!("CARGO_PKG_VERSION")))
-            .tls_config(TlsConfig::builder().root_certs(roots).build());
-        Ok(Self {
-            agent: agent.build().into(),
-            encrypted: ca_file.is_some(),
-        })
+        let bad = |reason: String| RegistryError::Authorities(file.to_owned(), reason);
+        let text = std::fs::read(file).map_err(|error| bad(error.to_string()))?;
+        let roots = RootCerts::Specific(Arc::new(certificates(&text).map_err(bad)?));
+        Ok(Self::trusting(roots, true))
+    }
+
+    fn trusting(roots: RootCerts, encrypted: bool) -> Self {
+        let agent = |proxy| {
+            let config = Agent::config_builder()
+                .http_status_as_error(false)
+                .max_redirects(0)
+                .timeout_connect(Some(REGISTRY_CONNECT_TIME))
+                .user_agent(concat!("cofferdam/", env!("CARGO_PKG_VERSION")))
+                .tls_config(TlsConfig::builder().root_certs(roots.clone()).build())
+                .proxy(proxy);
+            Agent::from(config.build())
+        };
+        Self {
+            agent: agent(Proxy::try_from_env()),
+            direct: agent(None),
+            encrypted,
+        }
     }
 
     fn session(&self, reference: &Reference, access: Access) -> Result<Session<'_>, RegistryError> {
-        Session::new(&self.agent, self.encrypted, reference, access)
+        let agent = match reference.is_loopback() {
+            true => &self.direct,
+            false => &self.agent,
+        };
+        Session::new(agent, self.encrypted, reference, access)
     }
 
     /// Asks what a reference stands for now.
@@ -64,7 +84,12 @@ impl Client {
     /// [`RegistryError`].
     pub fn pull(&self, reference: &Reference) -> Result<Pull<'_>, RegistryError> {
         let mut session = self.session(reference, Access::Pull)?;
-        let manifest = session.manifest(reference)?;
+        let manifest = match (session.manifest(reference), reference.digest()) {
+            (Err(missing @ RegistryError::Missing(_)), Some(pinned)) => {
+                return Err(session.instead(reference, pinned).unwrap_or(missing));
+            }
+            (manifest, _) => manifest?,
+        };
         Ok(Pull { session, manifest })
     }
 
@@ -170,6 +195,17 @@ impl Session<'_> {
             }
         }
         Manifest::read(bytes).map_err(|error| RegistryError::Manifest(what, error))
+    }
+
+    /// There is nothing of that digest: what there is by the tag is worth knowing.
+    fn instead(&mut self, reference: &Reference, pinned: &Digest) -> Option<RegistryError> {
+        let tagged = reference.unpinned()?;
+        Some(RegistryError::Pin {
+            reference: reference.to_string(),
+            tag: tagged.tag()?.to_owned(),
+            pinned: pinned.clone(),
+            actual: self.manifest(&tagged).ok()?.digest,
+        })
     }
 
     fn component(&mut self, manifest: &Manifest, mut out: impl Write) -> Result<(), RegistryError> {

@@ -22,7 +22,6 @@ const PART: &str = ".part-";
 #[derive(Clone, Debug)]
 pub struct Mirror {
     folder: PathBuf,
-    client: Client,
 }
 
 /// What is done with a tag that stands for something else than before.
@@ -55,19 +54,6 @@ pub enum FetchError {
     /// The registry did not give it.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// The tag beside a pin stands for something else, and the pin for nothing.
-    #[error(
-        "{reference}: the registry has no manifest {pinned}, and the tag stands for {actual}; pin \
-         that one if it is meant"
-    )]
-    Pin {
-        /// What was asked for.
-        reference: String,
-        /// What it must be.
-        pinned: Digest,
-        /// What there is.
-        actual: Digest,
-    },
     /// A tag stands for something else than before.
     #[error(
         "{reference}: the tag moved from {before} to {now}; to take that, pin it ({reference}@{now}), \
@@ -104,10 +90,9 @@ impl Mirror {
     ///
     /// # Errors
     /// [`FetchError::Io`].
-    pub fn open(folder: &Path, client: Client) -> Result<Self, FetchError> {
+    pub fn open(folder: &Path) -> Result<Self, FetchError> {
         let mirror = Self {
             folder: folder.to_owned(),
-            client,
         };
         DirBuilder::new()
             .recursive(true)
@@ -129,53 +114,40 @@ impl Mirror {
     /// [`FetchError`]. A registry that does not answer is one only if nothing was had before.
     pub async fn fetch(
         &self,
+        client: &Client,
         reference: &Reference,
         moved: MovedTag,
     ) -> Result<Fetched, FetchError> {
-        let (mirror, reference) = (self.clone(), reference.clone());
-        let fetching = move || mirror.fetch_blocking(&reference, moved);
+        let (mirror, client, reference) = (self.clone(), client.clone(), reference.clone());
+        let fetching = move || match reference.digest() {
+            Some(digest) => mirror.pinned(&client, &reference, digest),
+            None => mirror.tagged(&client, &reference, moved),
+        };
         let fetched = tokio::task::spawn_blocking(fetching).await;
         fetched.map_err(|_| FetchError::Stopped)?
     }
 
-    fn fetch_blocking(
+    fn pinned(
         &self,
+        client: &Client,
         reference: &Reference,
-        moved: MovedTag,
+        digest: &Digest,
     ) -> Result<Fetched, FetchError> {
-        match reference.digest() {
-            Some(digest) => self.pinned(reference, digest),
-            None => self.tagged(reference, moved),
-        }
-    }
-
-    fn pinned(&self, reference: &Reference, digest: &Digest) -> Result<Fetched, FetchError> {
         if let Some(manifest) = self.held(digest)? {
             return Ok(self.fetched(&manifest, None));
         }
-        let pull = match self.client.pull(reference) {
-            Ok(pull) => pull,
-            Err(RegistryError::Missing(what)) => {
-                // What there is instead is worth knowing, if only the tag is left to tell.
-                let tag = reference.unpinned().map(|tag| self.client.pull(&tag));
-                return Err(match tag {
-                    Some(Ok(other)) => FetchError::Pin {
-                        reference: reference.to_string(),
-                        pinned: digest.clone(),
-                        actual: other.manifest().digest.clone(),
-                    },
-                    _ => RegistryError::Missing(what).into(),
-                });
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let manifest = self.take(pull)?;
+        let manifest = self.take(client.pull(reference)?)?;
         Ok(self.fetched(&manifest, None))
     }
 
-    fn tagged(&self, reference: &Reference, moved: MovedTag) -> Result<Fetched, FetchError> {
+    fn tagged(
+        &self,
+        client: &Client,
+        reference: &Reference,
+        moved: MovedTag,
+    ) -> Result<Fetched, FetchError> {
         let before = self.tag(reference)?;
-        let taken = self.client.pull(reference).map_err(FetchError::from);
+        let taken = client.pull(reference).map_err(FetchError::from);
         let taken = taken.and_then(|pull| {
             let now = pull.manifest().digest.clone();
             match &before {

@@ -40,6 +40,21 @@ pub enum RegistryError {
     /// It has no such thing.
     #[error("the registry has no {0}; check the name, or push it")]
     Missing(String),
+    /// It has nothing of that digest, and something else by that tag.
+    #[error(
+        "{reference}: the registry has no such manifest, and {tag:?} stands for {actual}, not for \
+         {pinned}; pin that if it is meant"
+    )]
+    Pin {
+        /// What was asked for.
+        reference: String,
+        /// Its tag.
+        tag: String,
+        /// What it must be.
+        pinned: Digest,
+        /// What there is.
+        actual: Digest,
+    },
     /// It does not let us.
     #[error(
         "the registry {host} refused {what} {how}: {answer}; run `docker login {host}`, or set \
@@ -146,7 +161,8 @@ impl RegistryError {
             | Self::Redirects(_)
             | Self::Insecure { .. }
             | Self::Credentials(..) => true,
-            Self::TooLarge { .. }
+            Self::Pin { .. }
+            | Self::TooLarge { .. }
             | Self::Malformed { .. }
             | Self::Manifest(..)
             | Self::Digest { .. }

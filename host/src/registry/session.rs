@@ -245,11 +245,8 @@ impl<'a> Session<'a> {
         let request = request
             .body(body)
             .map_err(|error| self.malformed(ask.what, error.to_string()))?;
-        let request = self
-            .agent
-            .configure_request(request)
-            .timeout_global(Some(self.left()))
-            .build();
+        let request = self.agent.configure_request(request);
+        let request = request.timeout_global(Some(self.left())).build();
         self.agent.run(request).map_err(|error| self.broken(&error))
     }
 
@@ -336,18 +333,18 @@ impl<'a> Session<'a> {
         // For the whole session: the challenge names what its one request needs.
         let mut pairs = vec![("scope", format!("repository:{}:{actions}", self.repository))];
         pairs.extend(service.map(|service| ("service", service)));
-        let time = Some(self.left());
         let answer = match &self.credentials {
             Credentials::Refresh(token) => {
                 pairs.push(("grant_type", "refresh_token".to_owned()));
                 pairs.push(("client_id", "cofferdam".to_owned()));
                 pairs.push(("refresh_token", token.clone()));
-                let request = self.agent.post(realm).config().timeout_global(time).build();
+                let request = self.agent.post(realm).config();
+                let request = request.timeout_global(Some(self.left())).build();
                 request.send_form(pairs)
             }
             Credentials::Anonymous | Credentials::Password(..) => {
                 let request = self.agent.get(realm).query_pairs(pairs);
-                let request = request.config().timeout_global(time).build();
+                let request = request.config().timeout_global(Some(self.left())).build();
                 match self.basic() {
                     Some(basic) => request.header(AUTHORIZATION, basic).call(),
                     None => request.call(),
