@@ -6,12 +6,15 @@
 use super::manifest::MANIFEST;
 use super::session::{Access, Ask, Session};
 use super::{Digest, Manifest, Reference, RegistryError};
-use crate::limits::{COMPONENT_BYTES, REGISTRY_CONNECT_TIME, REGISTRY_MANIFEST_BYTES};
+use crate::limits::{
+    COMPONENT_BYTES, REGISTRY_CONNECT_TIME, REGISTRY_MANIFEST_BYTES, REGISTRY_TIME,
+};
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use std::io::{Read as _, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use ureq::http::Method;
 use ureq::http::header::CONTENT_TYPE;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
@@ -27,6 +30,8 @@ pub struct Client {
     /// For this machine: past the proxy that the environment may name.
     direct: Agent,
     encrypted: bool,
+    /// For all requests of one pull or push.
+    time: Duration,
 }
 
 impl Default for Client {
@@ -67,7 +72,14 @@ impl Client {
             agent: agent(Proxy::try_from_env()),
             direct: agent(None),
             encrypted,
+            time: REGISTRY_TIME,
         }
+    }
+
+    /// The same, with less patience.
+    #[cfg(test)]
+    pub(super) fn with_time(self, time: Duration) -> Self {
+        Self { time, ..self }
     }
 
     fn session(&self, reference: &Reference, access: Access) -> Result<Session<'_>, RegistryError> {
@@ -75,7 +87,7 @@ impl Client {
             true => &self.direct,
             false => &self.agent,
         };
-        Session::new(agent, self.encrypted, reference, access)
+        Session::new(agent, self.encrypted, self.time, reference, access)
     }
 
     /// Asks what a reference stands for now.

@@ -8,9 +8,15 @@
 //! read manifests, tokens and errors into memory without a bound, and follow redirects anywhere.
 
 mod client;
+#[cfg(test)]
+mod client_tests;
 mod credentials;
+#[cfg(test)]
+mod fake;
 mod manifest;
 mod mirror;
+#[cfg(test)]
+mod mirror_tests;
 mod reference;
 mod session;
 

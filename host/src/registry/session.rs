@@ -7,7 +7,7 @@
 use super::credentials::Credentials;
 use super::reference::is_loopback;
 use super::{Reference, RegistryError};
-use crate::limits::{REGISTRY_ANSWER_BYTES, REGISTRY_REDIRECTS, REGISTRY_TIME};
+use crate::limits::{REGISTRY_ANSWER_BYTES, REGISTRY_REDIRECTS};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
@@ -97,6 +97,7 @@ impl<'a> Session<'a> {
     pub(super) fn new(
         agent: &'a Agent,
         encrypted: bool,
+        time: Duration,
         reference: &Reference,
         access: Access,
     ) -> Result<Self, RegistryError> {
@@ -120,7 +121,7 @@ impl<'a> Session<'a> {
             access,
             credentials,
             authorization: None,
-            end: Instant::now() + REGISTRY_TIME,
+            end: Instant::now() + time,
         })
     }
 
@@ -193,7 +194,7 @@ impl<'a> Session<'a> {
         }
         // Some errors show a URL, which may hold a secret.
         let reason = match error {
-            ureq::Error::BadUri(_) => "an address is none".to_owned(),
+            ureq::Error::BadUri(_) => "an address cannot be read".to_owned(),
             error => error.to_string(),
         };
         RegistryError::Unreachable { host, reason }
@@ -260,7 +261,7 @@ impl<'a> Session<'a> {
     fn allowed(&self, url: &str, what: &str) -> Result<Uri, RegistryError> {
         let uri: Uri = url
             .parse()
-            .map_err(|_| self.malformed(what, "an address in it is none"))?;
+            .map_err(|_| self.malformed(what, "an address in it cannot be read"))?;
         let host = uri.host().unwrap_or_default();
         let good = match uri.scheme_str() {
             Some("https") => !host.is_empty(),
