@@ -277,6 +277,18 @@ mod tests {
         );
     }
 
+    /// As `oci-wasm` 0.6 pushed it.
+    const PUBLISHED: &str = r#"{"config":{"digest":"sha256:c94435409a7e77dccf319413571044c6d93c730f224d2866239a7091b5cc33c1","mediaType":"application/vnd.wasm.config.v0+json","size":951},"layers":[{"digest":"sha256:6892c704648ff20554517a6c715978c45a01a3a6656a0c4847045579eccea9ff","mediaType":"application/wasm","size":305555}],"mediaType":"application/vnd.oci.image.manifest.v1+json","schemaVersion":2}"#;
+
+    #[test]
+    fn a_manifest_of_the_published_library_is_read() {
+        let manifest = Manifest::read(PUBLISHED.into()).unwrap();
+        let digest = "21377318c3fda1353fb0958ac7c05cdd505eea2cc192b7069eb7d47b10e766fa";
+        assert_eq!(manifest.digest.hex(), digest);
+        assert!(manifest.component.hex().starts_with("6892c704648ff205"));
+        assert_eq!((manifest.size, manifest.signature), (305_555, None));
+    }
+
     #[test]
     fn what_is_no_component_is_not_written() {
         let module = wat("(module)");

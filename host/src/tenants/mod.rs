@@ -349,6 +349,27 @@ mod tests {
     }
 
     #[test]
+    fn a_tenant_with_keys_trusts_their_holders_alone() {
+        let pairs = [(); 2].map(|()| minisign::KeyPair::generate_unencrypted_keypair().unwrap());
+        let keys = [0, 1].map(|it: usize| {
+            let key: PublicKey = pairs[it].pk.to_base64().parse().unwrap();
+            key
+        });
+        let signers = [0, 1].map(|it: usize| {
+            let text = minisign::sign(None, &pairs[it].sk, &b"x"[..], None, None).unwrap();
+            crate::signature::verify(b"x", Some(&text.into_string()), &keys).unwrap()
+        });
+        let strict = tenant("a", None).with_keys(vec![keys[0].clone()]);
+        assert!(strict.trusts(Some(&signers[0])) && !strict.trusts(Some(&signers[1])));
+        assert!(!strict.trusts(None), "nobody signed it");
+        let easy = tenant("b", None);
+        assert!(easy.trusts(None) && easy.trusts(Some(&signers[1])));
+        let tenants = Tenants::new(vec![strict, easy], limits());
+        assert_eq!(tenants.keys(), [keys[0].clone()]);
+        assert!(tenants.differ(), "they see different tools");
+    }
+
+    #[test]
     fn strangers_are_nobody_where_tenants_are_named() {
         let named = Tenants::new(vec![tenant("a", None)], limits());
         assert!(named.get("a").is_some() && named.get("b").is_none() && named.get("").is_none());
