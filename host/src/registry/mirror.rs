@@ -36,7 +36,7 @@ pub enum MovedTag {
 /// A component that was had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
-    /// Where it is.
+    /// Where it is; see [`Fetched::read`].
     pub path: PathBuf,
     /// Its own digest: SHA-256, lower-case hexadecimal.
     pub digest: String,
@@ -46,6 +46,21 @@ pub struct Fetched {
     pub signature: Option<String>,
     /// Why the registry could not be asked: this is what was had before.
     pub stale: Option<String>,
+}
+
+impl Fetched {
+    /// Its bytes, looked at once more.
+    ///
+    /// # Errors
+    /// [`FetchError::Io`], [`FetchError::Changed`].
+    pub fn read(&self) -> Result<Vec<u8>, FetchError> {
+        let bytes = fs::read(&self.path);
+        let bytes = bytes.map_err(|error| FetchError::Io(self.path.clone(), error))?;
+        match Digest::of(&bytes).hex() == self.digest {
+            true => Ok(bytes),
+            false => Err(FetchError::Changed(self.path.clone())),
+        }
+    }
 }
 
 /// Why a component cannot be had.
