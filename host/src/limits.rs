@@ -124,6 +124,23 @@ pub const KEYS_PAUSE: Duration = Duration::from_secs(10);
 pub const KEYS_TIME: Duration = Duration::from_secs(5);
 /// Calls that may wait for a free instance, for each instance there is. More: `-32603`.
 pub const QUEUE_PER_INSTANCE: usize = 4;
+/// Longest reference to a component in a registry, bytes. Longer: it is refused.
+pub const REFERENCE_BYTES: usize = 1_024;
+/// Largest manifest of a component in a registry, bytes. Larger: it is not taken, or not pushed.
+pub const REGISTRY_MANIFEST_BYTES: u64 = 256 << 10;
+/// Largest other answer of a registry that is looked into, bytes: tokens, errors. Larger: it counts
+/// as none.
+pub const REGISTRY_ANSWER_BYTES: u64 = 64 << 10;
+/// Times that a registry may lead elsewhere for one request. More: the pull fails.
+pub const REGISTRY_REDIRECTS: usize = 5;
+/// Time to connect to a registry. Longer: it counts as down.
+pub const REGISTRY_CONNECT_TIME: Duration = Duration::from_secs(10);
+/// Time for the credential helper of the docker configuration. Longer: the pull or push fails.
+pub const REGISTRY_HELPER_TIME: Duration = Duration::from_secs(30);
+/// Time for all requests of one pull or push together. Longer: it fails.
+pub const REGISTRY_TIME: Duration = Duration::from_secs(300);
+/// Largest signature of a component, and largest file of keys, bytes. Larger: it is refused.
+pub const SIGNATURE_BYTES: u64 = 16 << 10;
 
 /// How long a client may keep `server/discover` and `tools/list`, milliseconds.
 pub const CACHE_TTL_MS: u64 = 60_000;
@@ -161,6 +178,9 @@ pub struct ServerLimits {
     /// Load components that are new or changed, and drop those that are gone, as soon as their files
     /// are. If not: when the server is told to.
     pub watch: bool,
+    /// How often registries are asked what the tags of components stand for, milliseconds, at least
+    /// 1 000.
+    pub registry_poll_ms: u64,
     /// Accept `tasks/*` requests without the `Mcp-Name` header, which some clients omit.
     pub lenient_names: bool,
 }
@@ -181,6 +201,7 @@ impl Default for ServerLimits {
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             watch: true,
+            registry_poll_ms: 300_000,
             lenient_names: false,
         }
     }

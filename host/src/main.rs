@@ -1,5 +1,7 @@
 //! The command `cofferdam`.
 
+mod commands;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use cofferdam::auth::Token;
@@ -8,10 +10,12 @@ use cofferdam::rehearse::{TestOptions, test};
 use cofferdam::runtime::{Compiler, CompilerArguments, compile_standard_input};
 use cofferdam::serve::{Death, serve};
 use cofferdam::settings::Settings;
+use commands::{PullArguments, PushArguments};
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use tokio::task::spawn_blocking;
 use tracing_subscriber::EnvFilter;
 
 #[global_allocator]
@@ -51,6 +55,10 @@ enum Command {
         #[command(flatten)]
         arguments: Arguments,
     },
+    /// Pull a component from a registry, and print its pinned reference.
+    Pull(PullArguments),
+    /// Push a component to a registry, and print its pinned reference.
+    Push(PushArguments),
     /// Make an access token for [auth], and print it and the hash that goes into the configuration.
     Token,
     /// Call a tool as a file of cases says, and prove that it ends the same wherever it is killed.
@@ -85,7 +93,11 @@ impl Command {
     /// What is logged unless the environment says otherwise: a test logs no tool's log.
     fn level(&self) -> &'static str {
         match self {
-            Self::Serve { .. } | Self::Check { .. } | Self::Token => "info",
+            Self::Serve { .. }
+            | Self::Check { .. }
+            | Self::Pull(_)
+            | Self::Push(_)
+            | Self::Token => "info",
             Self::Test { .. } => "off",
         }
     }
@@ -102,6 +114,14 @@ impl Command {
             Self::Check { arguments } => {
                 Config::read(arguments)?;
                 println!("the configuration is good");
+                Ok(true)
+            }
+            Self::Pull(arguments) => {
+                spawn_blocking(|| commands::pull(arguments)).await??;
+                Ok(true)
+            }
+            Self::Push(arguments) => {
+                spawn_blocking(|| commands::push(arguments)).await??;
                 Ok(true)
             }
             Self::Token => {
@@ -146,9 +166,7 @@ fn main() -> ExitCode {
         }
     };
     tracing_subscriber::fmt()
-        .with_env_filter(
-            EnvFilter::try_from_default_env().unwrap_or_else(|_| command.level().into()),
-        )
+        .with_env_filter(filter(&command))
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .init();
@@ -159,6 +177,16 @@ fn main() -> ExitCode {
             eprintln!("cofferdam: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// What is logged. What is sent to registries never is: this logger shows it byte for byte, and with
+/// it passwords and tokens.
+fn filter(command: &Command) -> EnvFilter {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| command.level().into());
+    match "ureq_proto::util=off".parse() {
+        Ok(directive) => filter.add_directive(directive),
+        Err(_) => filter,
     }
 }
 

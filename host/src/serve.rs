@@ -4,10 +4,11 @@
 //! error that says what to do.
 
 use crate::call::Sealer;
-use crate::catalog::{Archive, LiveCatalog, Watch};
+use crate::catalog::{Archive, CatalogParts, LiveCatalog, Look, Watch};
 use crate::config::Config;
 use crate::files;
 use crate::journal::{Origin, Rehearsal};
+use crate::registry::Mirror;
 use crate::runtime::{CompileCache, Compiler, Runtime};
 use crate::server::{Parts, Server};
 use crate::store::{self, StoreOptions, lock_file};
@@ -22,7 +23,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 /// Where a rehearsing server kills itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +109,14 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     } else {
         None
     };
-    let catalog = LiveCatalog::load(sources, Arc::clone(&runtime), settings.clone(), archive);
+    let catalog = LiveCatalog::load(CatalogParts {
+        sources,
+        runtime: Arc::clone(&runtime),
+        settings: settings.clone(),
+        archive,
+        mirror: Mirror::open(&data.join("registry"))?,
+        keys: tenants.keys(),
+    });
     let catalog = Arc::new(catalog.await?);
     let (tools, components) = {
         let now = catalog.now();
@@ -206,6 +214,11 @@ async fn keep_current(server: Arc<Server>, mut watch: Option<Watch>, mut hangup:
     let period = Duration::from_millis(server.settings().tasks.sweep_ms);
     let mut sweeps = tokio::time::interval(period);
     sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // What tags stand for was asked when the server started.
+    let period = Duration::from_millis(server.settings().server.registry_poll_ms);
+    let mut polls = interval_at(Instant::now() + period, period);
+    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let has_tags = server.catalog().has_tags();
     loop {
         let changed = async {
             match &mut watch {
@@ -216,12 +229,15 @@ async fn keep_current(server: Arc<Server>, mut watch: Option<Watch>, mut hangup:
         tokio::select! {
             () = server.stopping().cancelled() => return,
             Some(()) = hangup.recv() => {
-                server.reload(true).await;
+                server.reload(Look::Everything).await;
                 let serving = server.catalog().now().components().len();
                 tracing::info!("reloaded: {serving} components serve");
             }
             () = changed => {
-                server.reload(false).await;
+                server.reload(Look::Files).await;
+            }
+            _ = polls.tick(), if has_tags => {
+                server.reload(Look::Everything).await;
             }
             _ = sweeps.tick() => server.prune().await,
         }

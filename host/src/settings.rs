@@ -153,6 +153,12 @@ impl Settings {
             10,
             "at least 10",
         )?;
+        at_least(
+            "server.registry-poll-ms",
+            server.registry_poll_ms,
+            1_000,
+            "at least 1000",
+        )?;
         if server.max_json_depth > 120 {
             return Err(SettingsError::OutOfRange {
                 key: "server.max-json-depth",

@@ -73,6 +73,24 @@ pub fn node() -> PathBuf {
     path
 }
 
+/// Debian's `docker-registry`: the one on the PATH, or the one that was unpacked.
+///
+/// # Panics
+/// If there is none.
+pub(crate) fn docker_registry() -> PathBuf {
+    let name = "docker-registry";
+    let unpacked = target().join("tools").join(name).join("usr/bin").join(name);
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut found = env::split_paths(&path).map(|folder| folder.join(name));
+    let found = found.find(|file| file.is_file()).unwrap_or(unpacked);
+    assert!(
+        found.is_file(),
+        "{} is missing: run `cargo xtask test`, which unpacks it, or install it",
+        found.display()
+    );
+    found
+}
+
 fn target() -> PathBuf {
     profile_folder()
         .parent()

@@ -10,6 +10,7 @@ mod fuzz;
 mod guests;
 mod node;
 mod process;
+mod registry;
 mod test;
 mod toolchain;
 mod venv;

@@ -5,19 +5,20 @@
 //! operator asks for it. What nothing needs any more is removed, from memory and from the disk.
 
 use super::choose::{Choice, Offer, choose};
-use super::find::{Found, Stamp, Unreadable, find};
+use super::find::{Found, Look, Stamp, Unreadable, Why, find};
 use super::load::{Loader, digest, source_id};
 use super::versions::Versions;
 use super::{Archive, Catalog, Component, Refused, Served, Tool, VersionError};
-use crate::config::Source;
+use crate::config::{Location, Source};
 use crate::limits::COMPONENT_BYTES;
+use crate::registry::Mirror;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
+use crate::signature::{self, PublicKey, SignatureError, Signer};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
-use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::SystemTime;
@@ -28,13 +29,8 @@ use tokio::task::spawn_blocking;
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
     /// A path that cannot be read.
-    #[error("cannot read {path}; give a .wasm file or a folder of them")]
-    Path {
-        /// What the operator typed.
-        path: String,
-        /// The system's reason.
-        source: io::Error,
-    },
+    #[error("cannot read {0}: {1}; give a .wasm file or a folder of them")]
+    Path(String, String),
     /// Components, but none that serves.
     #[error("no component can serve:{}", .0.iter().map(|it| format!("\n  {}: {}", it.name, it.reason)).collect::<String>())]
     NoneServes(Vec<Refused>),
@@ -64,6 +60,22 @@ pub struct Change {
     pub tools: Vec<String>,
 }
 
+/// What a catalog is made of.
+pub struct CatalogParts {
+    /// Where components come from.
+    pub sources: Vec<Source>,
+    /// The sandbox.
+    pub runtime: Arc<Runtime>,
+    /// Checked settings.
+    pub settings: Settings,
+    /// Where components are kept for the calls and tasks that began with them.
+    pub archive: Archive,
+    /// Where components of registries are kept.
+    pub mirror: Mirror,
+    /// Whoever is trusted by some tenant, beside those whom sources trust.
+    pub keys: Vec<PublicKey>,
+}
+
 /// A file as it was last seen.
 struct File {
     found: Found,
@@ -79,6 +91,8 @@ pub struct LiveCatalog {
     current: ArcSwap<Catalog>,
     changes: watch::Sender<()>,
     sources: Vec<Source>,
+    mirror: Mirror,
+    keys: Vec<PublicKey>,
     loader: Loader,
     /// Held while a catalog is made, and while what is not needed is removed.
     files: AsyncMutex<Vec<File>>,
@@ -92,16 +106,21 @@ impl LiveCatalog {
     ///
     /// # Errors
     /// [`CatalogError`]. A file that cannot serve beside others that can is no error.
-    pub async fn load(
-        sources: Vec<Source>,
-        runtime: Arc<Runtime>,
-        settings: Settings,
-        archive: Archive,
-    ) -> Result<Self, CatalogError> {
+    pub async fn load(parts: CatalogParts) -> Result<Self, CatalogError> {
+        let CatalogParts {
+            sources,
+            runtime,
+            settings,
+            archive,
+            mirror,
+            keys,
+        } = parts;
         let live = Self {
             current: ArcSwap::default(),
             changes: watch::Sender::new(()),
             sources,
+            mirror,
+            keys,
             loader: Loader {
                 runtime,
                 settings,
@@ -111,15 +130,17 @@ impl LiveCatalog {
             alive: Mutex::default(),
             old: Versions::default(),
         };
-        let (found, unreadable) = find(&live.sources);
-        if let Some(Unreadable { source, error }) = unreadable.into_iter().next() {
-            return Err(CatalogError::Path {
-                path: live.sources[source].location.to_string(),
-                source: error,
-            });
+        let (found, mut unreadable) = live.find(&[], Look::Everything).await;
+        let no_path = |it: &Unreadable| matches!(it.why, Why::Path(_));
+        if let Some(index) = unreadable.iter().position(no_path) {
+            let Unreadable { source, why } = unreadable.swap_remove(index);
+            let path = live.sources[source].location.to_string();
+            return Err(CatalogError::Path(path, why.reason()));
         }
-        live.change(&mut *live.files.lock().await, found, Vec::new(), true)
+        let mut files = live.files.lock().await;
+        live.change(&mut files, found, unreadable, Look::Everything)
             .await;
+        drop(files);
         let catalog = live.now();
         catalog.refused.iter().for_each(Refused::log);
         if catalog.tools.is_empty() && !catalog.refused.is_empty() {
@@ -151,16 +172,32 @@ impl LiveCatalog {
         &self.sources
     }
 
-    /// Serves what is there now. Files that were refused are tried again only if they were changed, or
-    /// if `all` are to be.
-    pub async fn reload(&self, all: bool) -> Changes {
+    /// Serves what is there now.
+    pub async fn reload(&self, look: Look) -> Changes {
         let mut files = self.files.lock().await;
         let before = self.current.load_full();
-        let (found, unreadable) = find(&self.sources);
-        self.change(&mut files, found, unreadable, all).await;
+        let (found, unreadable) = self.find(&files, look).await;
+        self.change(&mut files, found, unreadable, look).await;
         let changes = Changes::between(&before, &self.now());
         changes.log(before.refused());
         changes
+    }
+
+    /// True if something in a registry may come to stand for something else.
+    #[must_use]
+    pub fn has_tags(&self) -> bool {
+        self.sources.iter().any(|source| match &source.location {
+            Location::Registry(reference) => reference.digest().is_none(),
+            Location::Path(_) => false,
+        })
+    }
+
+    async fn find(&self, files: &[File], look: Look) -> (Vec<Found>, Vec<Unreadable>) {
+        let known = |source| {
+            let mut found = files.iter().map(|file| &file.found);
+            found.find(|found| found.source == source).cloned()
+        };
+        find(&self.sources, &self.mirror, known, look).await
     }
 
     /// A tool of the component with this digest, by its name there, as it was served under a name by a
@@ -227,6 +264,9 @@ impl LiveCatalog {
         if let Err(error) = removed {
             tracing::warn!("{error}");
         }
+        if let Err(error) = self.mirror.prune(|digest| keep.contains(digest)) {
+            tracing::warn!("{error}");
+        }
         let removed = self
             .loader
             .runtime
@@ -244,34 +284,33 @@ impl LiveCatalog {
         files: &mut Vec<File>,
         found: Vec<Found>,
         unreadable: Vec<Unreadable>,
-        all: bool,
+        look: Look,
     ) {
         let mut before = std::mem::take(files);
         for found in found {
-            let known = before.iter().position(|file| file.found == found);
+            let known = before.iter().position(|file| file.found.is(&found));
             let known = known.map(|index| before.swap_remove(index));
-            files.push(self.look(found, known, all).await);
+            files.push(self.look(found, known, look).await);
         }
         let mut refused = Vec::new();
-        for Unreadable { source, error } in unreadable {
-            refused.push(Refused {
-                name: self.sources[source].location.to_string(),
-                reason: error.to_string(),
-                serving: None,
-            });
+        for Unreadable { source, why } in unreadable {
+            let is_known = before.iter().any(|file| file.found.source == source);
             // A folder that cannot be read has not lost its files; one that is gone has.
-            if error.kind() == io::ErrorKind::NotFound {
+            if why.is_gone() || !is_known {
+                refused.push(Refused {
+                    name: self.sources[source].location.to_string(),
+                    reason: why.reason(),
+                    serving: None,
+                });
                 continue;
             }
-            let (of_source, rest) = before
-                .into_iter()
-                .partition::<Vec<_>, _>(|file| file.found.source == source);
-            before = rest;
-            files.extend(of_source.into_iter().map(|file| File {
-                there: Err(error.to_string()),
-                stamp: None,
-                ..file
-            }));
+            for file in before.extract_if(.., |file| file.found.source == source) {
+                files.push(File {
+                    there: Err(why.reason()),
+                    stamp: None,
+                    ..file
+                });
+            }
         }
         files.sort_by_key(|file| file.found.source);
         refused.extend(settle(files));
@@ -282,13 +321,14 @@ impl LiveCatalog {
     }
 
     /// What a file has come to.
-    async fn look(&self, found: Found, known: Option<File>, all: bool) -> File {
+    async fn look(&self, found: Found, known: Option<File>, look: Look) -> File {
+        let again = look == Look::Everything;
         let stamp = Stamp::of(&found.path);
         let active = known.as_ref().and_then(|known| known.active.clone());
         let (stamp, there) = match (stamp, known) {
             (Err(error), _) => (None, Err(error.to_string())),
             (Ok(stamp), Some(known))
-                if known.stamp == Some(stamp) && !(all && known.there.is_err()) =>
+                if known.stamp == Some(stamp) && !(again && known.there.is_err()) =>
             {
                 (Some(stamp), known.there)
             }
@@ -321,11 +361,15 @@ impl LiveCatalog {
         let (bytes, digest) = spawn_blocking(move || read(path, stamp))
             .await
             .map_err(|error| error.to_string())??;
-        if let Some(active) = active.filter(|active| active.digest == digest) {
+        let source = &self.sources[found.source];
+        let signer = self.signer(found, source, &bytes)?;
+        let same =
+            |active: &&Arc<Served>| active.digest == digest && active.signer() == signer.as_ref();
+        if let Some(active) = active.filter(same) {
             return Ok(Arc::clone(active));
         }
-        let source = &self.sources[found.source];
-        let tools = self.loader.tools(&found.name, &digest, &bytes, source);
+        let loader = &self.loader;
+        let tools = loader.tools(&found.name, &digest, &bytes, source, signer);
         let tools = tools.await?;
         self.loader
             .archive
@@ -340,6 +384,37 @@ impl LiveCatalog {
             since: SystemTime::now(),
             tools,
         }))
+    }
+
+    /// Who signed a component.
+    ///
+    /// # Errors
+    /// Nobody whom its source trusts.
+    fn signer(
+        &self,
+        found: &Found,
+        source: &Source,
+        bytes: &[u8],
+    ) -> Result<Option<Signer>, String> {
+        let keys = [&*source.signed_by, &*self.keys].concat();
+        if keys.is_empty() {
+            return Ok(None);
+        }
+        let signature = match &source.location {
+            Location::Path(_) => signature::beside(&found.path),
+            Location::Registry(_) => Ok(found.signature.clone()),
+        };
+        let signer = signature.and_then(|text| signature::verify(bytes, text.as_deref(), &keys));
+        match signer {
+            // Tenants decide for themselves.
+            signer if source.signed_by.is_empty() => Ok(signer.ok()),
+            Ok(signer) if signer.is_among(&source.signed_by) => Ok(Some(signer)),
+            Ok(signer) => {
+                let trusted = source.signed_by.iter().map(PublicKey::id).collect();
+                Err(SignatureError::Untrusted(signer.key().id(), trusted).to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     fn note_alive(&self, component: &Arc<Component>) {
@@ -399,7 +474,15 @@ fn settle(files: &mut [File]) -> Vec<Refused> {
                 reason,
                 serving: file.active.as_ref().map(|active| active.digest.clone()),
             }),
-            (None, Ok(there)) => file.active = Some(Arc::clone(there)),
+            (None, Ok(there)) => {
+                file.active = Some(Arc::clone(there));
+                // It serves, and is not what its reference stands for.
+                refused.extend(file.found.stale.iter().map(|reason| Refused {
+                    name: file.found.name.clone(),
+                    reason: reason.clone(),
+                    serving: Some(there.digest.clone()),
+                }));
+            }
             (None, Err(_)) => {}
         }
     }

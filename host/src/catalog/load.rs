@@ -6,6 +6,7 @@ use crate::journal::Digest;
 use crate::limits::TOOLS_PER_COMPONENT;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
+use crate::signature::Signer;
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ impl Loader {
         digest: &str,
         bytes: &[u8],
         source: &Source,
+        signer: Option<Signer>,
     ) -> Result<Vec<Arc<Tool>>, String> {
         let program = self
             .runtime
@@ -60,6 +62,7 @@ impl Loader {
             grants: Arc::clone(&source.grants),
             limits: source.limits,
             tasks: source.tasks,
+            signer,
             kept: Kept::new(self.archive.clone()),
         });
         let mut tools: Vec<Arc<Tool>> = Vec::with_capacity(listed.len());

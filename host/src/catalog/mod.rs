@@ -14,11 +14,13 @@ mod versions;
 mod watch;
 
 pub use archive::{Archive, ArchiveError};
-pub use live::{CatalogError, Change, Changes, LiveCatalog};
+pub use find::Look;
+pub use live::{CatalogError, CatalogParts, Change, Changes, LiveCatalog};
 pub use tool::{Component, TaskSupport, Tool};
 pub use versions::VersionError;
 pub use watch::{Watch, WatchError};
 
+use crate::signature::Signer;
 use archive::Kept;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -45,6 +47,15 @@ pub struct Served {
     pub since: SystemTime,
     /// Its tools, at least one.
     pub tools: Vec<Arc<Tool>>,
+}
+
+impl Served {
+    /// Who signed it, of those who are trusted.
+    #[must_use]
+    pub fn signer(&self) -> Option<&Signer> {
+        let tool = self.tools.first();
+        tool.and_then(|tool| tool.component.signer.as_ref())
+    }
 }
 
 /// A file that does not serve as it is.
@@ -115,9 +126,9 @@ impl Catalog {
     /// What stands for everything that a list of the tools that are `seen` shows: another list has
     /// another number.
     #[must_use]
-    pub fn view(&self, seen: impl Fn(&str) -> bool) -> u64 {
+    pub fn view(&self, seen: impl Fn(&Tool) -> bool) -> u64 {
         let mut hasher = DefaultHasher::new();
-        for tool in self.tools.values().filter(|tool| seen(&tool.name)) {
+        for tool in self.tools.values().filter(|tool| seen(tool)) {
             tool.definition.get().hash(&mut hasher);
         }
         hasher.finish()
@@ -131,14 +142,16 @@ impl Catalog {
         &self,
         cursor: Option<&str>,
         size: usize,
-        seen: impl Fn(&str) -> bool,
+        seen: impl Fn(&Tool) -> bool,
     ) -> Option<Page<'_>> {
         let start = match cursor {
             None => 0,
             Some(cursor) => {
                 let (index, name) = read_cursor(cursor)?;
-                seen(&name).then_some(())?;
-                self.tools.get_index_of(&*name).unwrap_or(index)
+                match self.tools.get_full(&*name) {
+                    Some((now, _, tool)) => seen(tool).then_some(now)?,
+                    None => index,
+                }
             }
         };
         let mut visible = self
@@ -146,7 +159,7 @@ impl Catalog {
             .values()
             .enumerate()
             .skip(start)
-            .filter(|(_, tool)| seen(&tool.name));
+            .filter(|(_, tool)| seen(tool));
         let tools = visible.by_ref().take(size).map(|(_, tool)| &**tool);
         let tools = tools.collect();
         let next = visible

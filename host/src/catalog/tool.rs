@@ -7,6 +7,7 @@ use crate::protocol::{
     Answer, Content, HeaderParam, RpcError, Schema, header_params, json_size, parse_guest_json, raw,
 };
 use crate::runtime::{Program, wit::handler};
+use crate::signature::Signer;
 use crate::task::Millis;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -27,6 +28,8 @@ pub struct Component {
     pub limits: RunLimits,
     /// What a task of it is given.
     pub tasks: TaskDefaults,
+    /// Who signed it, of those who are trusted.
+    pub signer: Option<Signer>,
     pub(super) kept: Kept,
 }
 

@@ -88,7 +88,7 @@ async fn load(
     let mut source = Source::new(location, &loader.settings);
     source.grants = grants;
     loader
-        .tools(&name, digest, &bytes, &source)
+        .tools(&name, digest, &bytes, &source, None)
         .await
         .map_err(|reason| VersionError::Refused(digest.to_owned(), reason))
 }

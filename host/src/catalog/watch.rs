@@ -7,6 +7,7 @@
 use super::find::is_component;
 use crate::config::{Location, Source};
 use crate::limits::{WATCH_LONGEST, WATCH_QUIET};
+use crate::signature;
 use notify::event::ModifyKind;
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::path::{Path, PathBuf};
@@ -82,9 +83,9 @@ struct Place {
 }
 
 fn places(sources: &[Source]) -> Vec<Place> {
-    let paths = sources.iter().map(|source| {
-        let Location::Path(path) = &source.location;
-        std::path::absolute(path).unwrap_or_else(|_| path.clone())
+    let paths = sources.iter().filter_map(|source| match &source.location {
+        Location::Path(path) => Some(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
+        Location::Registry(_) => None,
     });
     let places = paths.map(|path| Place {
         parent: path.parent().unwrap_or(&path).to_owned(),
@@ -110,6 +111,8 @@ fn watch(watcher: &mut RecommendedWatcher, places: &[Place]) -> notify::Result<(
 /// lead over it.
 fn matters(event: &Event, places: &[Place]) -> bool {
     let is_ours = |path: &Path| {
+        let name = path.to_string_lossy();
+        let path = Path::new(name.strip_suffix(signature::END).unwrap_or(&name));
         let mut places = places.iter();
         places.any(|place| {
             path == place.path || (path.parent() == Some(&place.path) && is_component(path))
@@ -140,6 +143,8 @@ mod tests {
         let matters = |kind, path: &str| matters(&Event::new(kind).add_path(path.into()), &places);
         assert!(matters(written, "/a/tools/x.wasm"));
         assert!(matters(written, "/b/one.wasm"));
+        assert!(matters(written, "/b/one.wasm.minisig"));
+        assert!(matters(written, "/a/tools/x.wasm.minisig"));
         assert!(!matters(written, "/b/two.wasm"));
         assert!(!matters(written, "/a/tools/log"));
         assert!(!matters(written, "/b/cofferdam.sqlite"));

@@ -1,17 +1,22 @@
 //! From the raw file to the checked configuration.
 
 use super::grants::grants;
-use super::raw::File;
+use super::raw::{File, ToolsItem};
 use super::{Arguments, ConfigError, around};
 use crate::auth::Auth;
 use crate::grants::Grants;
 use crate::limits::{RunLimits, TaskDefaults};
+use crate::registry::{Client, Reference, ReferenceError};
 use crate::settings::Settings;
+use crate::signature::{PublicKey, SignatureError};
 use crate::tenants::Tenants;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Where a value stands that was typed.
+const COMMAND_LINE: &str = "the command line";
 
 /// Everything a server needs to know.
 pub struct Config {
@@ -40,12 +45,31 @@ pub struct Config {
 pub enum Location {
     /// A file, or a folder of them.
     Path(PathBuf),
+    /// In a registry.
+    Registry(Reference),
+}
+
+impl Location {
+    /// A reference to a component in a registry, if it begins like one; else a path.
+    ///
+    /// # Errors
+    /// What is wrong with the reference.
+    fn read(text: &str, beside: &dyn Fn(PathBuf) -> PathBuf) -> Result<Self, String> {
+        match Reference::is_meant(text) {
+            false => Ok(Self::Path(beside(PathBuf::from(text)))),
+            true => {
+                let reference = text.parse().map(Self::Registry);
+                reference.map_err(|error: ReferenceError| error.to_string())
+            }
+        }
+    }
 }
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(path) => path.display().fmt(f),
+            Self::Registry(reference) => reference.fmt(f),
         }
     }
 }
@@ -55,6 +79,12 @@ impl fmt::Display for Location {
 pub struct Source {
     /// Where it is.
     pub location: Location,
+    /// How its registry is asked, if it is in one.
+    pub registry: Client,
+    /// Take what a tag in a registry stands for, also if it stood for something else before.
+    pub follow: bool,
+    /// Its components serve only if one of these signed them; none: whoever signed them, if anybody.
+    pub signed_by: Vec<PublicKey>,
     /// Put before the names of its tools.
     pub prefix: String,
     /// What its components may reach.
@@ -71,6 +101,9 @@ impl Source {
     pub fn new(location: Location, settings: &Settings) -> Self {
         Self {
             location,
+            registry: Client::default(),
+            follow: false,
+            signed_by: Vec::new(),
             prefix: String::new(),
             grants: Arc::default(),
             limits: RunLimits::new(&settings.sandbox, &settings.tasks),
@@ -120,13 +153,25 @@ impl Config {
             });
         }
         let settings = settings.with_assignments(&arguments.set)?;
+        let ca_file = file.registry.ca_file.map(beside);
+        let registry = Client::new(ca_file.as_deref())
+            .or_else(|error| place.bad("registry.ca-file", error.to_string()))?;
         let mut sources = Vec::new();
-        for (index, tools) in file.tools.into_iter().enumerate() {
+        for (index, ToolsItem(tools)) in file.tools.into_iter().enumerate() {
+            let key = |member: &str| format!("tools[{index}].{member}");
+            let location = Location::read(&tools.path, &beside)
+                .or_else(|reason| place.bad(&key("path"), reason))?;
+            if tools.follow && !matches!(location, Location::Registry(_)) {
+                return place.bad(&key("follow"), "is for tags in a registry (oci://…) only");
+            }
             place.prefix(index, &tools.prefix)?;
             let grants = grants(tools.grants, &beside)
                 .or_else(|error| place.bad(&format!("tools[{index}].grants"), error.to_string()))?;
             sources.push(Source {
-                location: Location::Path(beside(tools.path)),
+                location,
+                registry: registry.clone(),
+                follow: tools.follow,
+                signed_by: place.keys(&key("signed-by"), tools.signed_by, &beside)?,
                 prefix: tools.prefix,
                 grants: Arc::new(grants),
                 limits: place.limits(index, &tools.limits, &settings)?,
@@ -134,12 +179,24 @@ impl Config {
             });
         }
         let named = sources.len();
-        let typed = arguments.paths.into_iter();
-        sources.extend(typed.map(|path| Source::new(Location::Path(path), &settings)));
+        for path in arguments.paths {
+            let location = match path.to_str() {
+                Some(text) => Location::read(text, &|path| path),
+                None => Ok(Location::Path(path)),
+            };
+            let location = location.map_err(|reason| ConfigError::Value {
+                place: COMMAND_LINE.to_owned(),
+                reason,
+            })?;
+            sources.push(Source {
+                registry: registry.clone(),
+                ..Source::new(location, &settings)
+            });
+        }
         if sources.is_empty() {
             return Err(ConfigError::NoTools);
         }
-        let tenants = place.tenants(file.tenants, &settings)?;
+        let tenants = place.tenants(file.tenants, &settings, &beside)?;
         let auth = place.auth(file.auth, &tenants, &beside)?;
         if tenants.are_named() && !auth.is_some() {
             return place.bad("tenants", "callers are not told apart without [auth]");
@@ -167,10 +224,13 @@ impl Config {
         for (index, source) in sources.iter().enumerate() {
             let at = match index < named {
                 true => place.of(&format!("tools[{index}].path")),
-                false => "the command line".to_owned(),
+                false => COMMAND_LINE.to_owned(),
             };
-            let Location::Path(path) = &source.location;
-            refuse(&at, around::tools(path))?;
+            match &source.location {
+                Location::Path(path) => refuse(&at, around::tools(path))?,
+                // Asked for when it is loaded: a registry that is down stops no server that has it.
+                Location::Registry(_) => {}
+            }
         }
         for (index, source) in sources.iter().enumerate() {
             let at = place.of(&format!("tools[{index}].grants.directories"));
@@ -180,8 +240,9 @@ impl Config {
                 apart("the key of request states", &state_key)?;
                 // Whoever writes there says what is served.
                 for Source { location, .. } in sources.iter().filter(|_| directory.write) {
-                    let Location::Path(path) = location;
-                    apart("components that are served", path)?;
+                    if let Location::Path(path) = location {
+                        apart("components that are served", path)?;
+                    }
                 }
             }
         }
@@ -232,6 +293,24 @@ impl Place<'_> {
             place: self.of(key),
             reason: reason.into(),
         })
+    }
+
+    /// Public keys, each written out or in a file. None if nothing is said.
+    pub(super) fn keys(
+        &self,
+        key: &str,
+        raw: Option<Vec<String>>,
+        beside: &dyn Fn(PathBuf) -> PathBuf,
+    ) -> Result<Vec<PublicKey>, ConfigError> {
+        let Some(raw) = raw else {
+            return Ok(Vec::new());
+        };
+        if raw.is_empty() {
+            return self.bad(key, "name at least one key, or leave it out");
+        }
+        let keys = raw.iter().map(|text| PublicKey::read(text, beside));
+        let keys: Result<_, _> = keys.collect();
+        keys.or_else(|error: SignatureError| self.bad(key, error.to_string()))
     }
 
     fn of(&self, key: &str) -> String {

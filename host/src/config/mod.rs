@@ -21,7 +21,7 @@ use std::path::PathBuf;
 /// What was typed.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Arguments {
-    /// A .wasm component, or a folder of them.
+    /// A .wasm component, a folder of them, or one in a registry (oci://HOST/REPOSITORY:TAG).
     #[arg(value_name = "PATH", required_unless_present = "config")]
     pub paths: Vec<PathBuf>,
     /// The configuration; what is said here goes over what it says.

@@ -1,8 +1,11 @@
 //! The file as it is written. Every key is here, and nothing else is accepted.
 
 use crate::limits::{HttpLimits, SandboxLimits, ServerLimits, TaskLimits};
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 #[derive(Default, Deserialize)]
@@ -15,16 +18,59 @@ pub(super) struct File {
     pub(super) server: ServerLimits,
     pub(super) sandbox: SandboxLimits,
     pub(super) tasks: TaskLimits,
-    pub(super) tools: Vec<Tools>,
+    pub(super) tools: Vec<ToolsItem>,
+    pub(super) registry: Registry,
     pub(super) auth: Auth,
     pub(super) tenants: BTreeMap<String, Tenant>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Registry {
+    /// Certificates of authorities, instead of the usual ones.
+    pub(super) ca_file: Option<PathBuf>,
+}
+
+/// A table, or its `path` alone.
+pub(super) struct ToolsItem(pub(super) Tools);
+
+impl<'de> Deserialize<'de> for ToolsItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Item;
+
+        impl<'de> Visitor<'de> for Item {
+            type Value = ToolsItem;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a path, an oci:// reference, or a table with path")
+            }
+
+            fn visit_str<E>(self, path: &str) -> Result<ToolsItem, E> {
+                Ok(ToolsItem(Tools {
+                    path: path.to_owned(),
+                    ..Tools::default()
+                }))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ToolsItem, A::Error> {
+                Tools::deserialize(MapAccessDeserializer::new(map)).map(ToolsItem)
+            }
+        }
+
+        deserializer.deserialize_any(Item)
+    }
+}
+
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Tools {
-    /// A component, or a folder of them.
-    pub(super) path: PathBuf,
+    /// A component, or a folder of them, or a reference to one in a registry.
+    pub(super) path: String,
+    /// Take what its tag stands for, also if it stood for something else before.
+    #[serde(default)]
+    pub(super) follow: bool,
+    /// Keys of whom its components must be signed by one, or files with them.
+    pub(super) signed_by: Option<Vec<String>>,
     /// Put before the names of their tools.
     #[serde(default)]
     pub(super) prefix: String,
@@ -152,6 +198,7 @@ fn algorithms() -> Vec<String> {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Tenant {
     pub(super) tools: Option<Vec<String>>,
+    pub(super) signed_by: Option<Vec<String>>,
     pub(super) max_instances: Option<usize>,
     pub(super) max_waiting: Option<usize>,
     pub(super) max_tasks: Option<usize>,

@@ -8,12 +8,14 @@ use crate::runtime::Share;
 use crate::settings::Settings;
 use crate::tenants::{Tenant, TenantLimits, Tenants};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 impl Place<'_> {
     pub(super) fn tenants(
         &self,
         raw: BTreeMap<String, raw::Tenant>,
         settings: &Settings,
+        beside: &dyn Fn(PathBuf) -> PathBuf,
     ) -> Result<Tenants, ConfigError> {
         let instances = settings.sandbox.instances as usize;
         let share = Share {
@@ -35,7 +37,9 @@ impl Place<'_> {
                     return self.bad(&format!("tenants.{name}.tools"), rule);
                 }
             }
-            tenants.push(Tenant::new(&name, raw.tools, limits));
+            let keys = format!("tenants.{name}.signed-by");
+            let keys = self.keys(&keys, raw.signed_by, beside)?;
+            tenants.push(Tenant::new(&name, raw.tools, limits).with_keys(keys));
         }
         Ok(Tenants::new(tenants, whole))
     }

@@ -4,9 +4,10 @@ use super::cases::Case;
 use super::conversation::{Wire, body, converse, headers};
 use crate::auth::Auth;
 use crate::call::{Events, Sealer};
-use crate::catalog::{Archive, LiveCatalog};
+use crate::catalog::{Archive, CatalogParts, LiveCatalog};
 use crate::config::{Location, Source};
 use crate::journal::{Origin, Rehearsal};
+use crate::registry::Mirror;
 use crate::runtime::{Compiler, Runtime};
 use crate::server::{Parts, Server};
 use crate::settings::Settings;
@@ -33,15 +34,21 @@ impl World {
     /// Compiles a component.
     pub(super) async fn load(component: &Path, settings: Settings) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-        let archive = Archive::open(folder.path())?;
         let runtime = Arc::new(Runtime::new(
             settings.sandbox.clone(),
             Compiler::Thread,
             None,
         )?);
         let source = Source::new(Location::Path(component.to_owned()), &settings);
-        let (sources, sandbox) = (vec![source], Arc::clone(&runtime));
-        let catalog = LiveCatalog::load(sources, sandbox, settings.clone(), archive).await?;
+        let catalog = LiveCatalog::load(CatalogParts {
+            sources: vec![source],
+            runtime: Arc::clone(&runtime),
+            settings: settings.clone(),
+            archive: Archive::open(&folder.path().join("components"))?,
+            mirror: Mirror::open(&folder.path().join("registry"))?,
+            keys: Vec::new(),
+        });
+        let catalog = catalog.await?;
         Ok(Self {
             settings,
             runtime,

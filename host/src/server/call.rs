@@ -1,7 +1,7 @@
 //! `tools/call`: everything that is checked before a handler runs.
 
 use super::discover::Interim;
-use super::{MethodResult, Server};
+use super::{MethodResult, Server, sees};
 use crate::call::{
     Call, Events, Question, Reply, Resumed, SealedCall, Session, SessionOptions, begin,
 };
@@ -27,8 +27,10 @@ impl Server {
         let name = name.ok_or_else(|| RpcError::invalid_params("Missing name"))?;
         let name = string("name", name)?;
         // A tool that the caller does not see is none.
-        let seen = caller.tenant.sees(&name);
-        let tool = self.catalog.now().tool(&name).filter(|_| seen).cloned();
+        let catalog = self.catalog.now();
+        let tool = catalog.tool(&name);
+        let tool = tool.filter(|tool| sees(&caller.tenant, tool)).cloned();
+        drop(catalog);
         let tool = tool
             .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", shorten(&name))))?;
         let state = request.params.request_state;

@@ -4,7 +4,7 @@
 //! message carries the listening request's id; a task's notification is what the store says when
 //! it is sent, to a caller who is its owner then.
 
-use super::{MethodResult, Server};
+use super::{MethodResult, Server, sees};
 use crate::call::Events;
 use crate::limits::LISTEN_TASK_IDS;
 use crate::places::Place;
@@ -79,7 +79,7 @@ impl Server {
         let _places = self.places(&caller.tenant)?;
         let (tenant, caller) = (&caller.tenant, &caller.principal);
         let mut catalog = self.catalog.changes();
-        let view = || self.catalog.now().view(|tool| tenant.sees(tool));
+        let view = || self.catalog.now().view(|tool| sees(tenant, tool));
         let mut seen = view();
 
         let mut accepted = Map::new();

@@ -13,7 +13,7 @@ mod tools;
 use self::large::LargeBodies;
 use crate::auth::{Auth, Refused};
 use crate::call::{CallTimes, Driver, Events, Sealer, Worker};
-use crate::catalog::{Changes, LiveCatalog};
+use crate::catalog::{Changes, LiveCatalog, Look, Tool};
 use crate::journal::Origin;
 use crate::places::Places;
 use crate::protocol::{
@@ -23,7 +23,7 @@ use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::task::{Tasks, Wake};
-use crate::tenants::{Caller, Tenants};
+use crate::tenants::{Caller, Tenant, Tenants};
 use bytes::Bytes;
 use hyper::header::HeaderMap;
 use parking_lot::Mutex;
@@ -157,8 +157,8 @@ impl Server {
     }
 
     /// Serves the components that are there now, as [`LiveCatalog::reload`].
-    pub async fn reload(&self, all: bool) -> Changes {
-        let changes = self.catalog.reload(all).await;
+    pub async fn reload(&self, look: Look) -> Changes {
+        let changes = self.catalog.reload(look).await;
         self.prune().await;
         changes
     }
@@ -336,6 +336,11 @@ impl Server {
         };
         answer.map(Step::Answer)
     }
+}
+
+/// True if a tenant's callers see a tool.
+fn sees(tenant: &Tenant, tool: &Tool) -> bool {
+    tenant.sees(&tool.name) && tenant.trusts(tool.component.signer.as_ref())
 }
 
 fn answer(id: &RawValue, result: MethodResult) -> Response {

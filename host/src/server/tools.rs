@@ -1,7 +1,7 @@
 //! `tools/list`.
 
 use super::discover::{CacheHints, Complete};
-use super::{MethodResult, Server};
+use super::{MethodResult, Server, sees};
 use crate::protocol::{Request, RpcError, success, text};
 use crate::tenants::Caller;
 use serde::Serialize;
@@ -28,8 +28,8 @@ impl Server {
         };
         let catalog = self.catalog.now();
         let page = catalog
-            .page(cursor.as_deref(), self.settings.server.page_size, |name| {
-                caller.tenant.sees(name)
+            .page(cursor.as_deref(), self.settings.server.page_size, |tool| {
+                sees(&caller.tenant, tool)
             })
             .ok_or_else(|| RpcError::invalid_params("Invalid cursor"))?;
         let list = ToolList {

@@ -10,6 +10,7 @@ pub use rate::Rate;
 
 use crate::limits::RunLimits;
 use crate::runtime::{Accounts, CpuBudget, MemoryAccount, Share};
+use crate::signature::{PublicKey, Signer};
 use crate::task::Principal;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,6 +72,8 @@ pub struct Tenant {
     pub name: Arc<str>,
     /// Names of the tools it sees; a `*` at the end stands for any rest. None: all.
     pub tools: Option<Vec<String>>,
+    /// Who must have signed the components whose tools it sees. None: whoever signed them, if anybody.
+    pub keys: Vec<PublicKey>,
     /// How much.
     pub limits: TenantLimits,
     accounts: Accounts,
@@ -96,6 +99,7 @@ impl Tenant {
         Self {
             name: name.into(),
             tools,
+            keys: Vec::new(),
             accounts,
             progress: limits.progress_per_second.map(Rate::new),
             listens: Places::new(limits.max_listens),
@@ -103,6 +107,12 @@ impl Tenant {
             bodies: Places::new(limits.max_bodies_bytes),
             limits,
         }
+    }
+
+    /// The same, which sees the tools of components only that one of these signed.
+    #[must_use]
+    pub fn with_keys(self, keys: Vec<PublicKey>) -> Self {
+        Self { keys, ..self }
     }
 
     /// The key of one of its limits in the configuration, for refusals.
@@ -160,6 +170,12 @@ impl Tenant {
     #[must_use]
     pub fn bodies(&self) -> &Places {
         &self.bodies
+    }
+
+    /// Does it trust a component of that signer?
+    #[must_use]
+    pub fn trusts(&self, signer: Option<&Signer>) -> bool {
+        self.keys.is_empty() || signer.is_some_and(|signer| signer.is_among(&self.keys))
     }
 
     /// Does it see a tool?
@@ -241,10 +257,23 @@ impl Tenants {
         !self.named.is_empty()
     }
 
+    /// The keys that any of them trusts, each once.
+    #[must_use]
+    pub fn keys(&self) -> Vec<PublicKey> {
+        let mut keys: Vec<PublicKey> = Vec::new();
+        for key in self.named.values().flat_map(|tenant| &tenant.keys) {
+            if !keys.contains(key) {
+                keys.push(key.clone());
+            }
+        }
+        keys
+    }
+
     /// True if tenants may see different tools.
     #[must_use]
     pub fn differ(&self) -> bool {
-        self.named.values().any(|tenant| tenant.tools.is_some())
+        let differs = |it: &Arc<Tenant>| it.tools.is_some() || !it.keys.is_empty();
+        self.named.values().any(differs)
     }
 }
 
@@ -317,6 +346,27 @@ mod tests {
         assert!(!some.sees("echo2") && !some.sees("acme"));
         assert!(tenant("a", None).sees("anything"));
         assert!(!tenant("a", Some(&[])).sees("anything"));
+    }
+
+    #[test]
+    fn a_tenant_with_keys_trusts_their_holders_alone() {
+        let pairs = [(); 2].map(|()| minisign::KeyPair::generate_unencrypted_keypair().unwrap());
+        let keys = [0, 1].map(|it: usize| {
+            let key: PublicKey = pairs[it].pk.to_base64().parse().unwrap();
+            key
+        });
+        let signers = [0, 1].map(|it: usize| {
+            let text = minisign::sign(None, &pairs[it].sk, &b"x"[..], None, None).unwrap();
+            crate::signature::verify(b"x", Some(&text.into_string()), &keys).unwrap()
+        });
+        let strict = tenant("a", None).with_keys(vec![keys[0].clone()]);
+        assert!(strict.trusts(Some(&signers[0])) && !strict.trusts(Some(&signers[1])));
+        assert!(!strict.trusts(None), "nobody signed it");
+        let easy = tenant("b", None);
+        assert!(easy.trusts(None) && easy.trusts(Some(&signers[1])));
+        let tenants = Tenants::new(vec![strict, easy], limits());
+        assert_eq!(tenants.keys(), [keys[0].clone()]);
+        assert!(tenants.differ(), "they see different tools");
     }
 
     #[test]

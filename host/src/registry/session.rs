@@ -1,0 +1,396 @@
+//! HTTP with one registry, for one pull or push: who we are to it, where it leads, and how long.
+//!
+//! Invariant: credentials go to the registry that they are for and to the place it names for tokens,
+//! a token to the registry alone; nothing goes in the clear but to this machine; all requests of a
+//! session together take `REGISTRY_TIME` at the most.
+
+use super::credentials::Credentials;
+use super::reference::is_loopback;
+use super::{Reference, RegistryError};
+use crate::limits::{REGISTRY_ANSWER_BYTES, REGISTRY_REDIRECTS};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::Deserialize;
+use std::io::Read as _;
+use std::time::{Duration, Instant};
+use ureq::http::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
+    WWW_AUTHENTICATE,
+};
+use ureq::http::{Method, Request, Response, StatusCode, Uri};
+use ureq::{Agent, AsSendBody, Body};
+
+/// What Docker's own registry is called by everybody, and where it is.
+const DOCKER_HUB: (&str, &str) = ("docker.io", "registry-1.docker.io");
+
+/// What is done in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Pull,
+    Push,
+}
+
+pub(super) struct Session<'a> {
+    agent: &'a Agent,
+    /// As it was written.
+    host: String,
+    /// `SCHEME://HOST`
+    origin: String,
+    repository: String,
+    access: Access,
+    credentials: Credentials,
+    authorization: Option<HeaderValue>,
+    end: Instant,
+}
+
+/// One request.
+pub(super) struct Ask<'a> {
+    pub(super) method: Method,
+    /// A path below the repository's, or a whole URL.
+    pub(super) to: &'a str,
+    pub(super) header: Option<(HeaderName, &'static str)>,
+    pub(super) body: Option<&'a [u8]>,
+    /// For errors.
+    pub(super) what: &'a str,
+}
+
+impl<'a> Ask<'a> {
+    pub(super) fn get(to: &'a str, accept: &'static str, what: &'a str) -> Self {
+        Self {
+            method: Method::GET,
+            to,
+            header: Some((ACCEPT, accept)),
+            body: None,
+            what,
+        }
+    }
+
+    pub(super) fn send(method: Method, to: &'a str, body: &'a [u8], what: &'a str) -> Self {
+        Self {
+            method,
+            to,
+            header: Some((CONTENT_TYPE, "application/octet-stream")),
+            body: Some(body),
+            what,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct TokenAnswer {
+    #[serde(alias = "access_token")]
+    token: String,
+}
+
+#[derive(Deserialize)]
+struct Errors {
+    errors: Vec<ErrorCode>,
+}
+
+#[derive(Deserialize)]
+struct ErrorCode {
+    code: String,
+}
+
+impl<'a> Session<'a> {
+    /// With the registry of a reference. `encrypted`: also if it is this machine.
+    pub(super) fn new(
+        agent: &'a Agent,
+        encrypted: bool,
+        time: Duration,
+        reference: &Reference,
+        access: Access,
+    ) -> Result<Self, RegistryError> {
+        let host = reference.host();
+        let credentials = Credentials::of(host)
+            .map_err(|reason| RegistryError::Credentials(host.to_owned(), reason))?;
+        let scheme = match reference.is_loopback() && !encrypted {
+            true => "http",
+            false => "https",
+        };
+        let at = if host == DOCKER_HUB.0 {
+            DOCKER_HUB.1
+        } else {
+            host
+        };
+        Ok(Self {
+            agent,
+            host: host.to_owned(),
+            origin: format!("{scheme}://{at}"),
+            repository: reference.repository().to_owned(),
+            access,
+            credentials,
+            authorization: None,
+            end: Instant::now() + time,
+        })
+    }
+
+    /// Asks, as whom the registry wants us to be. What comes back is a success.
+    pub(super) fn ask(&mut self, ask: &Ask<'_>) -> Result<Response<Body>, RegistryError> {
+        let mut answer = self.follow(ask)?;
+        // Again, too, if a token was good for less long than the session.
+        if answer.status() == StatusCode::UNAUTHORIZED
+            && let Some(authorization) = self.authorize(answer.headers())?
+        {
+            self.authorization = Some(authorization);
+            answer = self.follow(ask)?;
+        }
+        match answer.status() {
+            status if status.is_success() => Ok(answer),
+            StatusCode::NOT_FOUND => Err(RegistryError::Missing(ask.what.to_owned())),
+            _ => Err(self.refusal(ask.what, answer)),
+        }
+    }
+
+    /// The text of an answer that may have so many bytes.
+    pub(super) fn text(
+        &self,
+        mut answer: Response<Body>,
+        what: &str,
+        limit: (u64, &'static str),
+    ) -> Result<Vec<u8>, RegistryError> {
+        let (limit, name) = limit;
+        let mut bytes = Vec::new();
+        let mut reader = answer.body_mut().as_reader().take(limit + 1);
+        reader
+            .read_to_end(&mut bytes)
+            .map_err(|error| self.broken(&ureq::Error::from(error)))?;
+        if bytes.len() as u64 > limit {
+            let what = what.to_owned();
+            return Err(RegistryError::TooLarge { what, limit, name });
+        }
+        Ok(bytes)
+    }
+
+    /// The URL that an answer names for what comes next.
+    pub(super) fn next(&self, headers: &HeaderMap, what: &str) -> Result<String, RegistryError> {
+        let location = headers.get(LOCATION).and_then(|it| it.to_str().ok());
+        let location = location.ok_or_else(|| self.malformed(what, "it names no Location"))?;
+        match location.starts_with('/') && !location.starts_with("//") {
+            true => Ok(format!("{}{location}", self.origin)),
+            false => Ok(location.to_owned()),
+        }
+    }
+
+    pub(super) fn malformed(&self, what: &str, reason: impl Into<String>) -> RegistryError {
+        RegistryError::Malformed {
+            host: self.host.clone(),
+            what: what.to_owned(),
+            reason: reason.into(),
+        }
+    }
+
+    /// What an error of the connection means.
+    pub(super) fn broken(&self, error: &ureq::Error) -> RegistryError {
+        let timeout = |error: &std::io::Error| error.kind() == std::io::ErrorKind::TimedOut;
+        let late = match error {
+            ureq::Error::Timeout(_) => true,
+            ureq::Error::Io(error) => timeout(error),
+            _ => false,
+        };
+        let host = self.host.clone();
+        if late && self.left().is_zero() {
+            return RegistryError::Late(host);
+        }
+        // Some errors show a URL, which may hold a secret.
+        let reason = match error {
+            ureq::Error::BadUri(_) => "an address cannot be read".to_owned(),
+            error => error.to_string(),
+        };
+        RegistryError::Unreachable { host, reason }
+    }
+
+    fn left(&self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+
+    /// Asks, and goes where the answer leads.
+    fn follow(&self, ask: &Ask<'_>) -> Result<Response<Body>, RegistryError> {
+        let mut url = match ask.to.starts_with('/') {
+            true => format!("{}/v2/{}{}", self.origin, self.repository, ask.to),
+            false => ask.to.to_owned(),
+        };
+        for _ in 0..=REGISTRY_REDIRECTS {
+            let answer = match ask.body {
+                None => self.one(ask, &url, ())?,
+                Some(body) => self.one(ask, &url, body)?,
+            };
+            if !answer.status().is_redirection() || ask.body.is_some() {
+                return Ok(answer);
+            }
+            let next = self.next(answer.headers(), ask.what)?;
+            // A place that is not told from its root is beside no place of ours.
+            url = match next.contains("://") {
+                true => next,
+                false => return Err(self.malformed(ask.what, "its Location is no URL")),
+            };
+        }
+        Err(RegistryError::Redirects(self.host.clone()))
+    }
+
+    fn one(
+        &self,
+        ask: &Ask<'_>,
+        url: &str,
+        body: impl AsSendBody,
+    ) -> Result<Response<Body>, RegistryError> {
+        let uri = self.allowed(url, ask.what)?;
+        let mut request = Request::builder().method(&ask.method).uri(uri);
+        if let Some((name, value)) = &ask.header {
+            request = request.header(name, *value);
+        }
+        let authorization = self.authorization.as_ref();
+        if let Some(value) = authorization.filter(|_| self.is_own(url)) {
+            request = request.header(AUTHORIZATION, value);
+        }
+        let request = request
+            .body(body)
+            .map_err(|error| self.malformed(ask.what, error.to_string()))?;
+        let request = self.agent.configure_request(request);
+        let request = request.timeout_global(Some(self.left())).build();
+        self.agent.run(request).map_err(|error| self.broken(&error))
+    }
+
+    /// Is it the registry itself?
+    fn is_own(&self, url: &str) -> bool {
+        let rest = url.strip_prefix(&self.origin);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    }
+
+    /// A URL that may be asked.
+    fn allowed(&self, url: &str, what: &str) -> Result<Uri, RegistryError> {
+        let uri: Uri = url
+            .parse()
+            .map_err(|_| self.malformed(what, "an address in it cannot be read"))?;
+        let host = uri.host().unwrap_or_default();
+        let good = match uri.scheme_str() {
+            Some("https") => !host.is_empty(),
+            Some("http") => self.origin.starts_with("http://") && is_loopback(host),
+            _ => false,
+        };
+        if good {
+            return Ok(uri);
+        }
+        let scheme = uri.scheme_str().unwrap_or_default();
+        Err(RegistryError::Insecure {
+            host: self.host.clone(),
+            place: format!("{scheme}://{host}"),
+        })
+    }
+
+    /// What to say so that the registry lets us; nothing if there is nothing to say.
+    fn authorize(&self, headers: &HeaderMap) -> Result<Option<HeaderValue>, RegistryError> {
+        let what = "the first request";
+        let texts = headers.get_all(WWW_AUTHENTICATE).iter();
+        let texts: Vec<&str> = texts.filter_map(|it| it.to_str().ok()).collect();
+        let challenges: Vec<_> = texts
+            .iter()
+            .filter_map(|text| http_auth::parse_challenges(text).ok())
+            .flatten()
+            .collect();
+        let named = |name: &str| {
+            let is_it = |it: &&http_auth::ChallengeRef<'_>| it.scheme.eq_ignore_ascii_case(name);
+            challenges.iter().find(is_it)
+        };
+        let value = if let Some(bearer) = named("Bearer") {
+            let parameter = |name: &str| {
+                let found = bearer.params.iter();
+                let mut found = found.filter(|(key, _)| key.eq_ignore_ascii_case(name));
+                found.next().map(|(_, value)| value.to_unescaped())
+            };
+            let realm = parameter("realm")
+                .ok_or_else(|| self.malformed(what, "it names no realm for tokens"))?;
+            let token = self.token(&realm, parameter("service"))?;
+            format!("Bearer {token}")
+        } else if let (Some(_), Some(basic)) = (named("Basic"), self.basic()) {
+            basic
+        } else {
+            return Ok(None);
+        };
+        let mut value = HeaderValue::try_from(value)
+            .map_err(|_| self.malformed("a request for a token", "it is no token"))?;
+        value.set_sensitive(true);
+        Ok(Some(value))
+    }
+
+    fn basic(&self) -> Option<String> {
+        match &self.credentials {
+            Credentials::Password(name, password) => {
+                let pair = BASE64_STANDARD.encode(format!("{name}:{password}"));
+                Some(format!("Basic {pair}"))
+            }
+            Credentials::Anonymous | Credentials::Refresh(_) => None,
+        }
+    }
+
+    /// A token from where the registry has them made.
+    fn token(&self, realm: &str, service: Option<String>) -> Result<String, RegistryError> {
+        let what = "a request for a token";
+        let realm = self.allowed(realm, what)?;
+        let actions = match self.access {
+            Access::Pull => "pull",
+            Access::Push => "pull,push",
+        };
+        // For the whole session: the challenge names what its one request needs.
+        let mut pairs = vec![("scope", format!("repository:{}:{actions}", self.repository))];
+        pairs.extend(service.map(|service| ("service", service)));
+        let answer = match &self.credentials {
+            Credentials::Refresh(token) => {
+                pairs.push(("grant_type", "refresh_token".to_owned()));
+                pairs.push(("client_id", "cofferdam".to_owned()));
+                pairs.push(("refresh_token", token.clone()));
+                let request = self.agent.post(realm).config();
+                let request = request.timeout_global(Some(self.left())).build();
+                request.send_form(pairs)
+            }
+            Credentials::Anonymous | Credentials::Password(..) => {
+                let request = self.agent.get(realm).query_pairs(pairs);
+                let request = request.config().timeout_global(Some(self.left())).build();
+                match self.basic() {
+                    Some(basic) => request.header(AUTHORIZATION, basic).call(),
+                    None => request.call(),
+                }
+            }
+        };
+        let answer = answer.map_err(|error| self.broken(&error))?;
+        if !answer.status().is_success() {
+            return Err(self.refusal(what, answer));
+        }
+        let limit = (REGISTRY_ANSWER_BYTES, "REGISTRY_ANSWER_BYTES");
+        let text = self.text(answer, "the answer to a request for a token", limit)?;
+        match serde_json::from_slice(&text) {
+            Ok(TokenAnswer { token }) => Ok(token),
+            // The error itself could show a piece of a token.
+            Err(_) => Err(self.malformed(what, "there is no token in it")),
+        }
+    }
+
+    fn refusal(&self, what: &str, answer: Response<Body>) -> RegistryError {
+        let status = answer.status();
+        let limit = (REGISTRY_ANSWER_BYTES, "REGISTRY_ANSWER_BYTES");
+        let text = self.text(answer, what, limit).unwrap_or_default();
+        // The specification's codes, and nothing else that a registry may say: it has our secrets.
+        let codes = serde_json::from_slice(&text).map_or_else(
+            |_| Vec::new(),
+            |Errors { errors }| errors.into_iter().map(|it| it.code).collect(),
+        );
+        let is_code = |code: &String| {
+            code.len() <= 32 && code.bytes().all(|it| it.is_ascii_uppercase() || it == b'_')
+        };
+        let codes: Vec<String> = codes.into_iter().filter(is_code).take(4).collect();
+        let answer = match codes.is_empty() {
+            true => status.to_string(),
+            false => format!("{status} ({})", codes.join(", ")),
+        };
+        let (host, what) = (self.host.clone(), what.to_owned());
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => RegistryError::Denied {
+                host,
+                what,
+                how: self.credentials.kind(),
+                answer,
+            },
+            _ => RegistryError::Refused { host, what, answer },
+        }
+    }
+}
