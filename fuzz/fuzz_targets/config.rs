@@ -5,7 +5,7 @@
 
 #![no_main]
 
-use cofferdam::config::{Arguments, Config, ConfigError};
+use cofferdam::config::{Arguments, Config, ConfigError, Location};
 use cofferdam::store;
 use cofferdam_fuzz::memory;
 use libfuzzer_sys::{Corpus, fuzz_target};
@@ -29,6 +29,10 @@ static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
         ("pin", "1234\n"),
         ("keys.json", r#"{"keys":[]}"#),
         ("ca.pem", include_str!("../ca.pem")),
+        (
+            "team.pub",
+            "untrusted comment: a key\nRWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3\n",
+        ),
     ] {
         fs::write(at(name), content).expect("a file can be written");
     }
@@ -79,7 +83,12 @@ fn check(config: &Config) {
         assert!(limits.cpu_ms > 0 && limits.wall_ms > 0 && limits.task_wall_ms > 0);
         assert!(limits.result_bytes >= 1_024 && limits.journal_bytes >= 1_024);
         assert!(source.tasks.max_attempts > 0 && source.tasks.ttl_ms > 0);
-        assert!(source.path.exists());
+        match &source.location {
+            Location::Path(path) => assert!(path.exists()),
+            Location::Registry(reference) => {
+                assert_eq!(reference.to_string().parse().as_ref(), Ok(reference));
+            }
+        }
     }
     let (auth, tenants) = (&config.auth, &config.tenants);
     assert_eq!(

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use cofferdam::auth::Auth;
 use cofferdam::call::{Events, Sealer};
 use cofferdam::catalog::{Archive, Catalog, Tool};
-use cofferdam::config::Source;
+use cofferdam::config::{Location, Source};
 use cofferdam::journal::{Origin, Seed};
 use cofferdam::limits::RunLimits;
 use cofferdam::protocol::{ClientFeatures, raw};
@@ -68,7 +68,7 @@ impl World {
             .enable_time()
             .build();
         let thread = thread.expect("tokio starts");
-        let sources = [Source::new(file, &settings)];
+        let sources = [Source::new(Location::Path(file), &settings)];
         let loaded = Catalog::load(&sources, &runtime, &settings, &archive);
         let catalog = thread.block_on(loaded).expect("the tools can be served");
         Self {
