@@ -4,11 +4,12 @@ use crate::tools;
 use bytes::Bytes;
 use cofferdam::auth::Auth;
 use cofferdam::call::{Events, Sealer};
-use cofferdam::catalog::{Archive, Catalog, Tool};
+use cofferdam::catalog::{Archive, CatalogParts, LiveCatalog, Tool};
 use cofferdam::config::{Location, Source};
 use cofferdam::journal::{Origin, Seed};
 use cofferdam::limits::RunLimits;
 use cofferdam::protocol::{ClientFeatures, raw};
+use cofferdam::registry::Mirror;
 use cofferdam::runtime::{Compiler, Runtime};
 use cofferdam::server::{Parts, Response, Server};
 use cofferdam::settings::Settings;
@@ -32,8 +33,8 @@ const ANSWER_TIME: Duration = Duration::from_secs(20);
 pub struct World {
     settings: Settings,
     runtime: Arc<Runtime>,
-    catalog: Catalog,
-    archive: Archive,
+    catalog: Arc<LiveCatalog>,
+    tools: Vec<Arc<Tool>>,
     thread: tokio::runtime::Runtime,
     _folder: TempDir,
 }
@@ -60,7 +61,7 @@ impl World {
         let mut settings = Settings::default();
         settings.sandbox.instances = 4;
         settings.tasks.park_after_ms = 0;
-        let runtime = Runtime::new(settings.sandbox.clone(), Compiler::Thread);
+        let runtime = Runtime::new(settings.sandbox.clone(), Compiler::Thread, None);
         let runtime = Arc::new(runtime.expect("the engine starts"));
         let archive = Archive::open(&folder.path().join("components"));
         let archive = archive.expect("the archive can be made");
@@ -68,14 +69,22 @@ impl World {
             .enable_time()
             .build();
         let thread = thread.expect("tokio starts");
-        let sources = [Source::new(Location::Path(file), &settings)];
-        let loaded = Catalog::load(&sources, &runtime, &settings, &archive);
+        let mirror = Mirror::open(&folder.path().join("registry"));
+        let loaded = LiveCatalog::load(CatalogParts {
+            sources: vec![Source::new(Location::Path(file), &settings)],
+            runtime: Arc::clone(&runtime),
+            settings: settings.clone(),
+            archive,
+            mirror: mirror.expect("the mirror can be made"),
+            keys: Vec::new(),
+        });
         let catalog = thread.block_on(loaded).expect("the tools can be served");
+        let tools = catalog.now().tools().cloned().collect();
         Self {
             settings,
             runtime,
-            catalog,
-            archive,
+            catalog: Arc::new(catalog),
+            tools,
             thread,
             _folder: folder,
         }
@@ -87,8 +96,9 @@ impl World {
     /// If there is none of that name.
     #[must_use]
     pub fn tool(&self, name: &str) -> &Tool {
-        self.catalog
-            .tool(name)
+        let mut tools = self.tools.iter();
+        tools
+            .find(|tool| &*tool.name == name)
             .expect("there is a tool of that name")
     }
 
@@ -147,9 +157,8 @@ impl World {
         Server::new(Parts {
             settings,
             runtime: Arc::clone(&self.runtime),
-            catalog: self.catalog.clone(),
+            catalog: Arc::clone(&self.catalog),
             store: Some(Arc::new(store)),
-            archive: self.archive.clone(),
             sealer: Sealer::new(KEY),
             origin: Origin::Live,
             auth: Auth::None,
@@ -179,6 +188,7 @@ fn waiting_task(settings: &Settings) -> NewTask {
         tool: "asks".to_owned(),
         served_as: "asks".to_owned(),
         digest: String::new(),
+        source: String::new(),
         features: ClientFeatures::all(),
         status: Status::InputRequired,
         message: Some("waiting".to_owned()),

@@ -9,6 +9,7 @@ mod access;
 mod config;
 mod pull;
 mod push;
+mod serve;
 
 use std::path::Path;
 

@@ -12,3 +12,4 @@ mod load;
 mod many;
 mod pinning;
 mod shop;
+mod signed;
