@@ -127,13 +127,15 @@ impl<'a> Session<'a> {
 
     /// Asks, as whom the registry wants us to be. What comes back is a success.
     pub(super) fn ask(&mut self, ask: &Ask<'_>) -> Result<Response<Body>, RegistryError> {
-        let mut answer = self.follow(ask)?;
-        // Again, too, if a token was good for less long than the session.
-        if answer.status() == StatusCode::UNAUTHORIZED
+        let (mut answer, is_own) = self.follow(ask)?;
+        // Again, too, if a token was good for less long than the session. Where the registry leads
+        // to, nobody may ask who we are.
+        if is_own
+            && answer.status() == StatusCode::UNAUTHORIZED
             && let Some(authorization) = self.authorize(answer.headers())?
         {
             self.authorization = Some(authorization);
-            answer = self.follow(ask)?;
+            (answer, _) = self.follow(ask)?;
         }
         match answer.status() {
             status if status.is_success() => Ok(answer),
@@ -162,12 +164,22 @@ impl<'a> Session<'a> {
         Ok(bytes)
     }
 
-    /// The URL that an answer names for what comes next.
+    /// The URL that an answer of the registry names for what comes next.
     pub(super) fn next(&self, headers: &HeaderMap, what: &str) -> Result<String, RegistryError> {
+        self.next_after(&self.origin, headers, what)
+    }
+
+    /// The same, of an answer from elsewhere.
+    fn next_after(
+        &self,
+        url: &str,
+        headers: &HeaderMap,
+        what: &str,
+    ) -> Result<String, RegistryError> {
         let location = headers.get(LOCATION).and_then(|it| it.to_str().ok());
         let location = location.ok_or_else(|| self.malformed(what, "it names no Location"))?;
         match location.starts_with('/') && !location.starts_with("//") {
-            true => Ok(format!("{}{location}", self.origin)),
+            true => Ok(format!("{}{location}", origin(url))),
             false => Ok(location.to_owned()),
         }
     }
@@ -204,8 +216,8 @@ impl<'a> Session<'a> {
         self.end.saturating_duration_since(Instant::now())
     }
 
-    /// Asks, and goes where the answer leads.
-    fn follow(&self, ask: &Ask<'_>) -> Result<Response<Body>, RegistryError> {
+    /// Asks, and goes where the answer leads. Is the last one the registry's own?
+    fn follow(&self, ask: &Ask<'_>) -> Result<(Response<Body>, bool), RegistryError> {
         let mut url = match ask.to.starts_with('/') {
             true => format!("{}/v2/{}{}", self.origin, self.repository, ask.to),
             false => ask.to.to_owned(),
@@ -216,14 +228,9 @@ impl<'a> Session<'a> {
                 Some(body) => self.one(ask, &url, body)?,
             };
             if !answer.status().is_redirection() || ask.body.is_some() {
-                return Ok(answer);
+                return Ok((answer, self.is_own(&url)));
             }
-            let next = self.next(answer.headers(), ask.what)?;
-            // A place that is not told from its root is beside no place of ours.
-            url = match next.contains("://") {
-                true => next,
-                false => return Err(self.malformed(ask.what, "its Location is no URL")),
-            };
+            url = self.next_after(&url, answer.headers(), ask.what)?;
         }
         Err(RegistryError::Redirects(self.host.clone()))
     }
@@ -393,4 +400,11 @@ impl<'a> Session<'a> {
             _ => RegistryError::Refused { host, what, answer },
         }
     }
+}
+
+/// `SCHEME://HOST` of a URL.
+fn origin(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let path = url[host..].find(['/', '?']);
+    path.map_or(url, |at| &url[..host + at])
 }
