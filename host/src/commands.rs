@@ -5,8 +5,9 @@ use clap::Args;
 use cofferdam::limits::COMPONENT_BYTES;
 use cofferdam::registry::{Client, Reference};
 use cofferdam::signature;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -98,15 +99,14 @@ pub(crate) fn push(arguments: PushArguments) -> Result<()> {
 /// A file beside another, which takes its place when it is whole.
 fn part(output: &Path) -> Result<NamedTempFile> {
     let folder = output.parent().filter(|it| !it.as_os_str().is_empty());
-    let part = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
+    // Readable as other files that a command writes; the umask counts.
+    let part = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder.unwrap_or(Path::new(".")));
     part.with_context(|| cannot_write(output))
 }
 
 fn settle(part: NamedTempFile, output: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    // As other files that a command writes; a temporary one is its owner's alone.
-    let readable = fs::Permissions::from_mode(0o644);
-    part.as_file().set_permissions(readable)?;
     part.persist(output).with_context(|| cannot_write(output))?;
     Ok(())
 }

@@ -306,6 +306,26 @@ QtKMXWyYcwdpZAlPF7tE2ENJkRd1ujvKjlj1m9RtHTBnZPa5WKU5uWRs5GoP5M/VqE81QFuMKI5k/SfN
     }
 
     #[test]
+    fn a_signature_with_any_letter_changed_or_lost_is_refused() {
+        let (one, key) = pair();
+        let signature = sign(&one, b"bytes");
+        let keys = std::slice::from_ref(&key);
+        // Its first line is a comment that nobody signed.
+        let signed = signature.find('\n').unwrap() + 1;
+        let end = signature.trim_end().len();
+        for at in signed..end {
+            for letter in ["A", "b", "/", "=", " ", "\n", "ä", ""] {
+                let mut forged = signature.clone();
+                forged.replace_range(at..=at, letter);
+                let is_same = forged == signature;
+                let verified = verify(b"bytes", Some(&forged), keys);
+                assert_eq!(verified.is_ok(), is_same, "{at} {letter:?}: {forged}");
+            }
+            assert!(verify(b"bytes", Some(&signature[..at]), keys).is_err());
+        }
+    }
+
+    #[test]
     fn a_key_with_the_id_of_another_is_not_taken_for_it() {
         let ((one, key), (_, other)) = (pair(), pair());
         let mut twin = other;

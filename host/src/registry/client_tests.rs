@@ -152,7 +152,8 @@ fn redirects_are_followed_but_not_for_ever_and_not_anywhere() {
 
     fake.put(&blob, to("/moved".to_owned()));
     fake.put("/moved", to(format!("http://{}/far", elsewhere.address())));
-    elsewhere.put("/far", Answer::ok(component("a")));
+    elsewhere.put("/far", to("/farther".to_owned()));
+    elsewhere.put("/farther", Answer::ok(component("a")));
     assert_eq!(
         pull(&fake.reference("acme/tool:1")).unwrap().1,
         component("a")
@@ -213,6 +214,22 @@ fn a_token_is_had_where_the_registry_says_and_goes_to_the_registry_alone() {
     let far = elsewhere.asked();
     assert_eq!(far.len(), 1);
     assert_eq!(far[0].authorization, None, "the token is not for others");
+}
+
+#[test]
+fn nobody_but_the_registry_asks_who_we_are() {
+    let (fake, elsewhere) = (Fake::start(), Fake::start());
+    let held = fake.hold("1", &component("a"));
+    let far = format!("http://{}/far", elsewhere.address());
+    let blob = format!("/v2/acme/tool/blobs/{}", held.component);
+    fake.put(&blob, Answer::status(307, "").header("Location", far));
+    elsewhere.put("/far", Answer::ok("").only_to("Bearer word"));
+    elsewhere.put("/token", Answer::ok(r#"{"token": "word"}"#));
+    let realm = format!("http://{}/token", elsewhere.address());
+    elsewhere.challenge(format!(r#"Bearer realm="{realm}""#));
+    let error = refused(&fake.reference("acme/tool:1"));
+    assert!(matches!(error, RegistryError::Denied { .. }), "{error}");
+    assert_eq!(elsewhere.asked().len(), 1, "no token is had there");
 }
 
 #[test]

@@ -277,6 +277,13 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_manifest_that_is_cut_off_is_refused() {
+        for end in 0..PUBLISHED.len() {
+            assert!(Manifest::read(PUBLISHED[..end].into()).is_err(), "{end}");
+        }
+    }
+
     /// As `oci-wasm` 0.6 pushed it.
     const PUBLISHED: &str = r#"{"config":{"digest":"sha256:c94435409a7e77dccf319413571044c6d93c730f224d2866239a7091b5cc33c1","mediaType":"application/vnd.wasm.config.v0+json","size":951},"layers":[{"digest":"sha256:6892c704648ff20554517a6c715978c45a01a3a6656a0c4847045579eccea9ff","mediaType":"application/wasm","size":305555}],"mediaType":"application/vnd.oci.image.manifest.v1+json","schemaVersion":2}"#;
 

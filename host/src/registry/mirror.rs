@@ -265,7 +265,7 @@ impl Mirror {
             return Ok(None);
         };
         let path = self.component_path(&manifest.component);
-        let Some(bytes) = self.read(&path, COMPONENT_BYTES)? else {
+        let Some(bytes) = self.read(&path)? else {
             return Ok(None);
         };
         if Digest::of(&bytes) != manifest.component {
@@ -280,7 +280,7 @@ impl Mirror {
 
     fn manifest(&self, digest: &Digest) -> Result<Option<Manifest>, FetchError> {
         let path = self.folder.join(manifest_name(digest));
-        let Some(bytes) = self.read(&path, COMPONENT_BYTES)? else {
+        let Some(bytes) = self.read(&path)? else {
             return Ok(None);
         };
         let manifest = Manifest::read(bytes).ok();
@@ -296,7 +296,7 @@ impl Mirror {
 
     fn tag(&self, reference: &Reference) -> Result<Option<Digest>, FetchError> {
         let path = self.folder.join(tag_name(reference));
-        let Some(bytes) = self.read(&path, COMPONENT_BYTES)? else {
+        let Some(bytes) = self.read(&path)? else {
             return Ok(None);
         };
         let tag = serde_json::from_slice::<Tag>(&bytes).ok();
@@ -335,11 +335,12 @@ impl Mirror {
     }
 
     /// A file's bytes, if there is one and it is not larger than anything is here.
-    fn read(&self, path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FetchError> {
-        let read = fs::metadata(path).and_then(|metadata| match metadata.len() <= limit {
-            true => fs::read(path).map(Some),
-            false => Ok(None),
-        });
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, FetchError> {
+        let read =
+            fs::metadata(path).and_then(|metadata| match metadata.len() <= COMPONENT_BYTES {
+                true => fs::read(path).map(Some),
+                false => Ok(None),
+            });
         match read {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             read => read.map_err(|error| self.failed(error)),

@@ -19,6 +19,7 @@ mod mirror;
 mod mirror_tests;
 mod reference;
 mod session;
+mod token;
 
 pub use client::{Client, Pull};
 pub use manifest::{Manifest, ManifestError};

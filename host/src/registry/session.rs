@@ -1,21 +1,17 @@
-//! HTTP with one registry, for one pull or push: who we are to it, where it leads, and how long.
+//! HTTP with one registry, for one pull or push: where it leads, how much it says, and how long.
 //!
-//! Invariant: credentials go to the registry that they are for and to the place it names for tokens,
-//! a token to the registry alone; nothing goes in the clear but to this machine; all requests of a
-//! session together take `REGISTRY_TIME` at the most.
+//! Invariant: what says who we are goes to the registry alone; nothing goes in the clear but to this
+//! machine; all requests of a session together take `REGISTRY_TIME` at the most.
 
 use super::credentials::Credentials;
 use super::reference::is_loopback;
 use super::{Reference, RegistryError};
 use crate::limits::{REGISTRY_ANSWER_BYTES, REGISTRY_REDIRECTS};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 use std::io::Read as _;
 use std::time::{Duration, Instant};
 use ureq::http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
-    WWW_AUTHENTICATE,
 };
 use ureq::http::{Method, Request, Response, StatusCode, Uri};
 use ureq::{Agent, AsSendBody, Body};
@@ -31,14 +27,14 @@ pub(super) enum Access {
 }
 
 pub(super) struct Session<'a> {
-    agent: &'a Agent,
+    pub(super) agent: &'a Agent,
     /// As it was written.
     host: String,
     /// `SCHEME://HOST`
     origin: String,
-    repository: String,
-    access: Access,
-    credentials: Credentials,
+    pub(super) repository: String,
+    pub(super) access: Access,
+    pub(super) credentials: Credentials,
     authorization: Option<HeaderValue>,
     end: Instant,
 }
@@ -74,12 +70,6 @@ impl<'a> Ask<'a> {
             what,
         }
     }
-}
-
-#[derive(Deserialize)]
-struct TokenAnswer {
-    #[serde(alias = "access_token")]
-    token: String,
 }
 
 #[derive(Deserialize)]
@@ -127,13 +117,15 @@ impl<'a> Session<'a> {
 
     /// Asks, as whom the registry wants us to be. What comes back is a success.
     pub(super) fn ask(&mut self, ask: &Ask<'_>) -> Result<Response<Body>, RegistryError> {
-        let mut answer = self.follow(ask)?;
-        // Again, too, if a token was good for less long than the session.
-        if answer.status() == StatusCode::UNAUTHORIZED
+        let (mut answer, is_own) = self.follow(ask)?;
+        // Again, too, if a token was good for less long than the session. Where the registry leads
+        // to, nobody may ask who we are.
+        if is_own
+            && answer.status() == StatusCode::UNAUTHORIZED
             && let Some(authorization) = self.authorize(answer.headers())?
         {
             self.authorization = Some(authorization);
-            answer = self.follow(ask)?;
+            (answer, _) = self.follow(ask)?;
         }
         match answer.status() {
             status if status.is_success() => Ok(answer),
@@ -162,12 +154,22 @@ impl<'a> Session<'a> {
         Ok(bytes)
     }
 
-    /// The URL that an answer names for what comes next.
+    /// The URL that an answer of the registry names for what comes next.
     pub(super) fn next(&self, headers: &HeaderMap, what: &str) -> Result<String, RegistryError> {
+        self.next_after(&self.origin, headers, what)
+    }
+
+    /// The same, of an answer from elsewhere.
+    fn next_after(
+        &self,
+        url: &str,
+        headers: &HeaderMap,
+        what: &str,
+    ) -> Result<String, RegistryError> {
         let location = headers.get(LOCATION).and_then(|it| it.to_str().ok());
         let location = location.ok_or_else(|| self.malformed(what, "it names no Location"))?;
         match location.starts_with('/') && !location.starts_with("//") {
-            true => Ok(format!("{}{location}", self.origin)),
+            true => Ok(format!("{}{location}", origin(url))),
             false => Ok(location.to_owned()),
         }
     }
@@ -200,12 +202,12 @@ impl<'a> Session<'a> {
         RegistryError::Unreachable { host, reason }
     }
 
-    fn left(&self) -> Duration {
+    pub(super) fn left(&self) -> Duration {
         self.end.saturating_duration_since(Instant::now())
     }
 
-    /// Asks, and goes where the answer leads.
-    fn follow(&self, ask: &Ask<'_>) -> Result<Response<Body>, RegistryError> {
+    /// Asks, and goes where the answer leads. Is the last one the registry's own?
+    fn follow(&self, ask: &Ask<'_>) -> Result<(Response<Body>, bool), RegistryError> {
         let mut url = match ask.to.starts_with('/') {
             true => format!("{}/v2/{}{}", self.origin, self.repository, ask.to),
             false => ask.to.to_owned(),
@@ -216,14 +218,9 @@ impl<'a> Session<'a> {
                 Some(body) => self.one(ask, &url, body)?,
             };
             if !answer.status().is_redirection() || ask.body.is_some() {
-                return Ok(answer);
+                return Ok((answer, self.is_own(&url)));
             }
-            let next = self.next(answer.headers(), ask.what)?;
-            // A place that is not told from its root is beside no place of ours.
-            url = match next.contains("://") {
-                true => next,
-                false => return Err(self.malformed(ask.what, "its Location is no URL")),
-            };
+            url = self.next_after(&url, answer.headers(), ask.what)?;
         }
         Err(RegistryError::Redirects(self.host.clone()))
     }
@@ -258,7 +255,7 @@ impl<'a> Session<'a> {
     }
 
     /// A URL that may be asked.
-    fn allowed(&self, url: &str, what: &str) -> Result<Uri, RegistryError> {
+    pub(super) fn allowed(&self, url: &str, what: &str) -> Result<Uri, RegistryError> {
         let uri: Uri = url
             .parse()
             .map_err(|_| self.malformed(what, "an address in it cannot be read"))?;
@@ -278,94 +275,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// What to say so that the registry lets us; nothing if there is nothing to say.
-    fn authorize(&self, headers: &HeaderMap) -> Result<Option<HeaderValue>, RegistryError> {
-        let what = "the first request";
-        let texts = headers.get_all(WWW_AUTHENTICATE).iter();
-        let texts: Vec<&str> = texts.filter_map(|it| it.to_str().ok()).collect();
-        let challenges: Vec<_> = texts
-            .iter()
-            .filter_map(|text| http_auth::parse_challenges(text).ok())
-            .flatten()
-            .collect();
-        let named = |name: &str| {
-            let is_it = |it: &&http_auth::ChallengeRef<'_>| it.scheme.eq_ignore_ascii_case(name);
-            challenges.iter().find(is_it)
-        };
-        let value = if let Some(bearer) = named("Bearer") {
-            let parameter = |name: &str| {
-                let found = bearer.params.iter();
-                let mut found = found.filter(|(key, _)| key.eq_ignore_ascii_case(name));
-                found.next().map(|(_, value)| value.to_unescaped())
-            };
-            let realm = parameter("realm")
-                .ok_or_else(|| self.malformed(what, "it names no realm for tokens"))?;
-            let token = self.token(&realm, parameter("service"))?;
-            format!("Bearer {token}")
-        } else if let (Some(_), Some(basic)) = (named("Basic"), self.basic()) {
-            basic
-        } else {
-            return Ok(None);
-        };
-        let mut value = HeaderValue::try_from(value)
-            .map_err(|_| self.malformed("a request for a token", "it is no token"))?;
-        value.set_sensitive(true);
-        Ok(Some(value))
-    }
-
-    fn basic(&self) -> Option<String> {
-        match &self.credentials {
-            Credentials::Password(name, password) => {
-                let pair = BASE64_STANDARD.encode(format!("{name}:{password}"));
-                Some(format!("Basic {pair}"))
-            }
-            Credentials::Anonymous | Credentials::Refresh(_) => None,
-        }
-    }
-
-    /// A token from where the registry has them made.
-    fn token(&self, realm: &str, service: Option<String>) -> Result<String, RegistryError> {
-        let what = "a request for a token";
-        let realm = self.allowed(realm, what)?;
-        let actions = match self.access {
-            Access::Pull => "pull",
-            Access::Push => "pull,push",
-        };
-        // For the whole session: the challenge names what its one request needs.
-        let mut pairs = vec![("scope", format!("repository:{}:{actions}", self.repository))];
-        pairs.extend(service.map(|service| ("service", service)));
-        let answer = match &self.credentials {
-            Credentials::Refresh(token) => {
-                pairs.push(("grant_type", "refresh_token".to_owned()));
-                pairs.push(("client_id", "cofferdam".to_owned()));
-                pairs.push(("refresh_token", token.clone()));
-                let request = self.agent.post(realm).config();
-                let request = request.timeout_global(Some(self.left())).build();
-                request.send_form(pairs)
-            }
-            Credentials::Anonymous | Credentials::Password(..) => {
-                let request = self.agent.get(realm).query_pairs(pairs);
-                let request = request.config().timeout_global(Some(self.left())).build();
-                match self.basic() {
-                    Some(basic) => request.header(AUTHORIZATION, basic).call(),
-                    None => request.call(),
-                }
-            }
-        };
-        let answer = answer.map_err(|error| self.broken(&error))?;
-        if !answer.status().is_success() {
-            return Err(self.refusal(what, answer));
-        }
-        let limit = (REGISTRY_ANSWER_BYTES, "REGISTRY_ANSWER_BYTES");
-        let text = self.text(answer, "the answer to a request for a token", limit)?;
-        match serde_json::from_slice(&text) {
-            Ok(TokenAnswer { token }) => Ok(token),
-            // The error itself could show a piece of a token.
-            Err(_) => Err(self.malformed(what, "there is no token in it")),
-        }
-    }
-
-    fn refusal(&self, what: &str, answer: Response<Body>) -> RegistryError {
+    pub(super) fn refusal(&self, what: &str, answer: Response<Body>) -> RegistryError {
         let status = answer.status();
         let limit = (REGISTRY_ANSWER_BYTES, "REGISTRY_ANSWER_BYTES");
         let text = self.text(answer, what, limit).unwrap_or_default();
@@ -393,4 +303,11 @@ impl<'a> Session<'a> {
             _ => RegistryError::Refused { host, what, answer },
         }
     }
+}
+
+/// `SCHEME://HOST` of a URL.
+fn origin(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let path = url[host..].find(['/', '?']);
+    path.map_or(url, |at| &url[..host + at])
 }
