@@ -5,6 +5,7 @@
 
 mod call;
 mod discover;
+mod figures;
 mod large;
 mod listen;
 mod tasks;
@@ -15,6 +16,7 @@ use crate::auth::{Auth, Refused};
 use crate::call::{CallTimes, Driver, Events, Sealer, Worker};
 use crate::catalog::{Archive, Catalog, Versions};
 use crate::journal::Origin;
+use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::protocol::{
     ClientFeatures, Envelope, Headers, JsonBounds, Method, Request, RpcError, failure, success,
@@ -113,6 +115,9 @@ impl Server {
             auth,
             tenants,
         } = parts;
+        let metrics = Arc::new(Metrics::default());
+        let named = catalog.page(None, usize::MAX, |_| true);
+        metrics.serve(named.iter().flat_map(|all| all.tools.iter().map(|tool| &tool.name)));
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let (tasks, queue) = store
             .map(|store| Tasks::new(store, settings.tasks.clone()))
@@ -128,6 +133,7 @@ impl Server {
             grace: Duration::from_millis(settings.tasks.grace_ms),
             tracker: TaskTracker::new(),
             stopping: CancellationToken::new(),
+            metrics,
         };
         let listens = Places::new(Some(settings.server.max_listens));
         let bodies = Places::new(Some(settings.server.max_bodies_bytes));
