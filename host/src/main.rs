@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use cofferdam::auth::Token;
+use cofferdam::commands::{Operator, reload, status};
 use cofferdam::config::{Arguments, Config};
 use cofferdam::rehearse::{TestOptions, test};
 use cofferdam::runtime::{Compiler, CompilerArguments, compile_standard_input};
@@ -53,6 +54,20 @@ enum Command {
     },
     /// Make an access token for [auth], and print it and the hash that goes into the configuration.
     Token,
+    /// Tell how a running server is: its tools and components, what runs, tasks by their state.
+    Status {
+        #[command(flatten)]
+        operator: Operator,
+        /// The server's JSON in place of a table.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Have a running server look at its components again, and tell what changed. Fails if something
+    /// was refused.
+    Reload {
+        #[command(flatten)]
+        operator: Operator,
+    },
     /// Call a tool as a file of cases says, and prove that it ends the same wherever it is killed.
     Test {
         /// A .wasm component.
@@ -86,7 +101,7 @@ impl Command {
     fn level(&self) -> &'static str {
         match self {
             Self::Serve { .. } | Self::Check { .. } | Self::Token => "info",
-            Self::Test { .. } => "off",
+            Self::Status { .. } | Self::Reload { .. } | Self::Test { .. } => "off",
         }
     }
 
@@ -109,6 +124,8 @@ impl Command {
                 println!("token:  {token}\nsha256: {hash}");
                 Ok(true)
             }
+            Self::Status { operator, json } => Ok(status(&operator, json)?),
+            Self::Reload { operator } => Ok(reload(&operator)?),
             Self::Test {
                 component,
                 cases,

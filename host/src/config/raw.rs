@@ -17,6 +17,7 @@ pub(super) struct File {
     pub(super) tasks: TaskLimits,
     pub(super) tools: Vec<Tools>,
     pub(super) auth: Auth,
+    pub(super) admin: Admin,
     pub(super) tenants: BTreeMap<String, Tenant>,
 }
 
@@ -118,6 +119,15 @@ pub(super) struct Directory {
 pub(super) struct Auth {
     pub(super) tokens: Vec<Token>,
     pub(super) jwt: Option<Jwt>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Admin {
+    /// An address, or `off`.
+    pub(super) listen: Option<String>,
+    /// Of the token that is needed there.
+    pub(super) token_sha256: Option<String>,
 }
 
 #[derive(Deserialize)]

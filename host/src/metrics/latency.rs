@@ -138,7 +138,10 @@ mod tests {
             assert!(told >= exact && told <= exact * 17 / 16, "{part}: {told:?}");
         }
         let none = of(&[]);
-        assert_eq!((none.quantile(0.5), none.max(), none.count()), (None, None, 0));
+        assert_eq!(
+            (none.quantile(0.5), none.max(), none.count()),
+            (None, None, 0)
+        );
     }
 
     #[test]
@@ -146,7 +149,14 @@ mod tests {
         let bound = Duration::from_micros(64);
         let nanosecond = Duration::from_nanos(1);
         let day = Duration::from_secs(24 * 3_600);
-        let times = [Duration::ZERO, bound, bound + nanosecond, day, 100 * day, Duration::MAX];
+        let times = [
+            Duration::ZERO,
+            bound,
+            bound + nanosecond,
+            day,
+            100 * day,
+            Duration::MAX,
+        ];
         let latencies = of(&times);
         let buckets = latencies.buckets();
         assert_eq!(buckets[..2], [(0.000_064, 2), (0.000_256, 1)]);

@@ -31,10 +31,7 @@ pub(super) struct CpuMeter {
 
 impl CpuMeter {
     /// A meter that charges a budget and counts for a tool, if there are such.
-    pub(super) fn new(
-        budget: Option<Arc<CpuBudget>>,
-        metrics: Option<Arc<ToolMetrics>>,
-    ) -> Self {
+    pub(super) fn new(budget: Option<Arc<CpuBudget>>, metrics: Option<Arc<ToolMetrics>>) -> Self {
         Self {
             budget,
             metrics,

@@ -125,9 +125,10 @@ impl Server {
                 (Outcome::ToolError, success(id, result))
             }
             Reply::Outcome(result) => (Outcome::Result, success(id, result?)),
-            Reply::Task(task_id, task) => {
-                (Outcome::Task, success(id, TaskView::Created(task_id, &task)))
-            }
+            Reply::Task(task_id, task) => (
+                Outcome::Task,
+                success(id, TaskView::Created(task_id, &task)),
+            ),
             Reply::Asked(question) => (Outcome::Asked, success(id, Interim::new(*question))),
         })
     }

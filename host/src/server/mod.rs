@@ -117,7 +117,11 @@ impl Server {
         } = parts;
         let metrics = Arc::new(Metrics::default());
         let named = catalog.page(None, usize::MAX, |_| true);
-        metrics.serve(named.iter().flat_map(|all| all.tools.iter().map(|tool| &tool.name)));
+        metrics.serve(
+            named
+                .iter()
+                .flat_map(|all| all.tools.iter().map(|tool| &tool.name)),
+        );
         let catalog = Arc::new(ArcSwap::from_pointee(catalog));
         let (tasks, queue) = store
             .map(|store| Tasks::new(store, settings.tasks.clone()))
