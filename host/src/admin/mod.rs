@@ -13,6 +13,8 @@ mod answer;
 mod http;
 mod reload;
 mod status;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use http::{Admin, AdminError, AdminServer};

@@ -308,8 +308,9 @@ mod tests {
             _ = &mut next => panic!("there is none"),
             () = std::future::ready(()) => {}
         }
+        assert_eq!(queue.waiting(), 1, "who gave up waits no more");
         drop(held);
         assert!(next.await.is_ok());
-        assert_eq!(queue.running(), 0);
+        assert_eq!((queue.running(), queue.waiting()), (0, 0));
     }
 }
