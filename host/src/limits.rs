@@ -121,7 +121,7 @@ pub const KEYS_TIME: Duration = Duration::from_secs(5);
 /// Calls that may wait for a free instance, for each instance there is. More: `-32603`.
 pub const QUEUE_PER_INSTANCE: usize = 4;
 /// Connections to the admin address at once. More: the oldest that waits for no reload is closed.
-pub const ADMIN_CONNECTIONS: usize = 64;
+pub const ADMIN_CONNECTIONS: usize = 256;
 /// Largest head of a request to the admin address, bytes. Larger: 431.
 pub const ADMIN_HEAD_BYTES: usize = 8 << 10;
 /// Time to send such a head, and to take some of an answer. Longer: the connection closes.

@@ -2,7 +2,8 @@
 //!
 //! Invariant: a connection has so much time for its head, and again for each piece of the answer that
 //! its client takes; where there is no room for one more, the oldest that waits for no reload gives way.
-//! So whoever comes is answered, however many others hold on.
+//! So whoever comes is answered, however many others hold on; in a flood of others that come, too,
+//! perhaps not at the first try.
 
 use super::answer::answer;
 use super::{AdminOptions, Reload};

@@ -31,13 +31,13 @@ fn is_open(stream: &TcpStream) -> bool {
 #[tokio::test]
 async fn connections_that_say_nothing_give_way() {
     let server = Server::start(Options::probe().admin()).await;
-    let slow = slow(server.admin(), 300).await;
+    let slow = slow(server.admin(), 400).await;
     for _ in 0..20 {
         status(&server).await;
     }
     // None was waited for: the last is still there while the first are closed already.
     let given_way = async {
-        while slow.iter().filter(|stream| is_open(stream)).count() > 64 {
+        while slow.iter().filter(|stream| is_open(stream)).count() > 256 {
             assert!(slow.last().is_some_and(is_open), "in time, not by time");
             tokio::task::yield_now().await;
         }
@@ -68,15 +68,16 @@ async fn who_asks_is_answered_while_others_come_in_floods() {
     let floods: Vec<_> = (0..4)
         .map(|_| tokio::spawn(flood(Arc::clone(&came))))
         .collect();
-    for _ in 0..50 {
-        status(&server).await;
+    // A flood may push out who asks, but not for long.
+    let request = b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    while came.load(Ordering::Relaxed) < 1_000 {
+        let answered = async { while !raw(address, request).await.starts_with("HTTP/1.1 200 ") {} };
+        patient("an answer in a flood", answered).await;
         server.client().result("echo", json!({"text": "x"})).await;
     }
     for flood in floods {
         flood.abort();
     }
-    let came = came.load(Ordering::Relaxed);
-    assert!(came > 64, "{came} others came");
 }
 
 #[tokio::test]
