@@ -4,14 +4,17 @@
 //! Data goes one way: [`transport`] → [`protocol`] → [`server`] → [`catalog`] → [`call`] →
 //! [`runtime`] and [`task`] → [`store`]. `protocol` and the task state machine are pure.
 
+pub mod admin;
 pub mod auth;
 pub mod call;
 pub mod catalog;
+pub mod commands;
 pub mod config;
 pub mod files;
 pub mod grants;
 pub mod journal;
 pub mod limits;
+pub mod metrics;
 pub mod outbound;
 pub mod places;
 pub mod protocol;

@@ -141,6 +141,12 @@ pub const REGISTRY_HELPER_TIME: Duration = Duration::from_secs(30);
 pub const REGISTRY_TIME: Duration = Duration::from_secs(300);
 /// Largest signature of a component, and largest file of keys, bytes. Larger: it is refused.
 pub const SIGNATURE_BYTES: u64 = 16 << 10;
+/// Connections to the admin address at once. More: the oldest that waits for no reload is closed.
+pub const ADMIN_CONNECTIONS: usize = 256;
+/// Largest head of a request to the admin address, bytes. Larger: 431.
+pub const ADMIN_HEAD_BYTES: usize = 8 << 10;
+/// Time to send such a head, and to take some of an answer. Longer: the connection closes.
+pub const ADMIN_TIME: Duration = Duration::from_secs(5);
 
 /// How long a client may keep `server/discover` and `tools/list`, milliseconds.
 pub const CACHE_TTL_MS: u64 = 60_000;

@@ -1,16 +1,14 @@
 //! The command `cofferdam`.
 
-mod commands;
-
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use cofferdam::auth::Token;
+use cofferdam::commands::{Operator, PullArguments, PushArguments, pull, push, reload, status};
 use cofferdam::config::{Arguments, Config};
 use cofferdam::rehearse::{TestOptions, test};
 use cofferdam::runtime::{Compiler, CompilerArguments, compile_standard_input};
 use cofferdam::serve::{Death, serve};
 use cofferdam::settings::Settings;
-use commands::{PullArguments, PushArguments};
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -61,6 +59,20 @@ enum Command {
     Push(PushArguments),
     /// Make an access token for [auth], and print it and the hash that goes into the configuration.
     Token,
+    /// Tell how a running server is: its tools and components, what runs, tasks by their state.
+    Status {
+        #[command(flatten)]
+        operator: Operator,
+        /// The server's JSON in place of a table.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Have a running server look at its components again, and tell what changed. Fails if something
+    /// was refused.
+    Reload {
+        #[command(flatten)]
+        operator: Operator,
+    },
     /// Call a tool as a file of cases says, and prove that it ends the same wherever it is killed.
     Test {
         /// A .wasm component.
@@ -98,7 +110,7 @@ impl Command {
             | Self::Pull(_)
             | Self::Push(_)
             | Self::Token => "info",
-            Self::Test { .. } => "off",
+            Self::Status { .. } | Self::Reload { .. } | Self::Test { .. } => "off",
         }
     }
 
@@ -117,11 +129,11 @@ impl Command {
                 Ok(true)
             }
             Self::Pull(arguments) => {
-                spawn_blocking(|| commands::pull(arguments)).await??;
+                spawn_blocking(|| pull(arguments)).await??;
                 Ok(true)
             }
             Self::Push(arguments) => {
-                spawn_blocking(|| commands::push(arguments)).await??;
+                spawn_blocking(|| push(arguments)).await??;
                 Ok(true)
             }
             Self::Token => {
@@ -129,6 +141,8 @@ impl Command {
                 println!("token:  {token}\nsha256: {hash}");
                 Ok(true)
             }
+            Self::Status { operator, json } => Ok(status(&operator, json)?),
+            Self::Reload { operator } => Ok(reload(&operator)?),
             Self::Test {
                 component,
                 cases,

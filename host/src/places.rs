@@ -30,6 +30,12 @@ impl Places {
         }
     }
 
+    /// How many are taken now.
+    #[must_use]
+    pub fn taken(&self) -> usize {
+        self.taken.load(Ordering::Relaxed)
+    }
+
     /// Takes one, unless all are taken.
     #[must_use]
     pub fn take(&self) -> Option<Place> {
@@ -84,7 +90,7 @@ mod tests {
         assert!(Places::new(Some(0)).take().is_none());
         let endless = Places::new(None);
         let taken: Vec<_> = (0..100).map_while(|_| endless.take()).collect();
-        assert_eq!(taken.len(), 100);
+        assert_eq!((taken.len(), endless.taken()), (100, 100));
     }
 
     #[test]

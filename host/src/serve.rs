@@ -3,6 +3,7 @@
 //! Invariant: everything that can be refused is refused before the endpoint is bound, with an
 //! error that says what to do.
 
+use crate::admin::AdminServer;
 use crate::call::Sealer;
 use crate::catalog::{Archive, CatalogParts, LiveCatalog, Look, Watch};
 use crate::config::Config;
@@ -89,6 +90,7 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
         settings,
         sources,
         auth,
+        admin,
         tenants,
         allow_anonymous,
     } = config;
@@ -152,6 +154,10 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for SIGINT")?;
     let hangup = signal(SignalKind::hangup()).context("cannot watch for SIGHUP")?;
     let mut ask = signal(SignalKind::user_defined1()).context("cannot watch for SIGUSR1")?;
+    let admin = match admin {
+        Some(options) => Some(AdminServer::bind(options).await?),
+        None => None,
+    };
     let transport = HttpTransport::bind(&listen).await?;
     if !transport.is_loopback() && !server.auth().is_some() {
         if !allow_anonymous {
@@ -177,11 +183,17 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
         .map(|tasks| Janitor::start(Arc::clone(tasks)));
     tokio::spawn(keep_current(Arc::clone(&server), watch, hangup));
     let url = transport.url();
-    writeln!(
-        std::io::stdout(),
-        "listening on {url} ({tools} tools from {components} components)"
-    )
-    .context("cannot write to standard output")?;
+    let mut announcement =
+        format!("listening on {url} ({tools} tools from {components} components)\n");
+    if let Some(admin) = &admin {
+        announcement += &format!("admin on {}\n", admin.url());
+    }
+    let admin = admin.map(|admin| admin.serve(Arc::clone(&server)));
+    let admin = admin.transpose()?;
+    // At once: who reads the first line may read no other.
+    std::io::stdout()
+        .write_all(announcement.as_bytes())
+        .context("cannot write to standard output")?;
 
     let watched = Arc::clone(&server);
     tokio::spawn(async move {
@@ -203,6 +215,7 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
         stopping.cancel();
     });
     transport.serve(Arc::clone(&server)).await;
+    drop(admin);
     server.drain().await;
     drop(lock);
     Ok(())

@@ -22,9 +22,22 @@ pub struct Options {
     state_key: Option<PathBuf>,
     config: Option<PathBuf>,
     listen: Option<String>,
+    admin: Admin,
     as_configured: bool,
     arguments: Vec<String>,
     log: Option<&'static str>,
+}
+
+/// What is said of the admin address.
+#[derive(Clone, Default)]
+enum Admin {
+    /// That there is none.
+    #[default]
+    Off,
+    /// This one.
+    At(String),
+    /// Nothing.
+    AsConfigured,
 }
 
 impl Options {
@@ -80,6 +93,26 @@ impl Options {
         self
     }
 
+    /// An admin address, on a free port of the loopback interface.
+    #[must_use]
+    pub fn admin(self) -> Self {
+        self.admin_at("127.0.0.1:0")
+    }
+
+    /// This admin address (`--admin`). Without it there is none.
+    #[must_use]
+    pub fn admin_at(mut self, address: &str) -> Self {
+        self.admin = Admin::At(address.to_owned());
+        self
+    }
+
+    /// The admin address of the configuration, or the default one.
+    #[must_use]
+    pub fn admin_as_configured(mut self) -> Self {
+        self.admin = Admin::AsConfigured;
+        self
+    }
+
     /// Another filter of log lines than one that shows all of the server's own (`RUST_LOG`).
     #[must_use]
     pub fn log(mut self, filter: &'static str) -> Self {
@@ -110,6 +143,11 @@ impl Options {
         if !self.as_configured {
             let listen = self.listen.as_deref().unwrap_or("127.0.0.1:0");
             command.args(["--listen", listen, "--data"]).arg(data);
+        }
+        match &self.admin {
+            Admin::Off => drop(command.args(["--admin", "off"])),
+            Admin::At(address) => drop(command.args(["--admin", address])),
+            Admin::AsConfigured => {}
         }
         command.args(&self.arguments);
         if let Some(store) = &self.store {
@@ -147,6 +185,7 @@ pub struct Server {
     data: Arc<TempDir>,
     child: Child,
     address: SocketAddr,
+    admin: Option<SocketAddr>,
     announcement: String,
     log: Log,
 }
@@ -187,16 +226,24 @@ impl Server {
 
         let first = spawn_blocking(move || {
             let mut lines = BufReader::new(stdout);
-            let mut line = String::new();
+            let (mut line, mut admin) = (String::new(), String::new());
+            let read = lines.read_line(&mut line).and_then(|_| {
+                // It comes in one piece with the line before it, or not at all.
+                if !lines.buffer().is_empty() {
+                    lines.read_line(&mut admin)?;
+                }
+                Ok((line, admin))
+            });
             // Standard output is read on, and dropped, so that the server can never block on it.
-            let read = lines.read_line(&mut line).map(|_| line);
             std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
             read
         });
-        let announcement = match tokio::time::timeout(PATIENCE, first).await {
-            Ok(line) => line.expect("the reading thread").unwrap_or_default(),
-            Err(_) => String::new(),
+        let (announcement, admin) = match tokio::time::timeout(PATIENCE, first).await {
+            Ok(lines) => lines.expect("the reading thread").unwrap_or_default(),
+            Err(_) => Default::default(),
         };
+        let admin = admin.trim_end().strip_prefix("admin on http://");
+        let admin = admin.and_then(|address| address.parse().ok());
         let address = announcement
             .strip_prefix("listening on http://")
             .and_then(|rest| rest.split_once("/mcp"))
@@ -213,6 +260,7 @@ impl Server {
             data,
             child,
             address,
+            admin,
             announcement: announcement.trim_end().to_owned(),
             log,
         }
@@ -221,6 +269,14 @@ impl Server {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The admin address.
+    ///
+    /// # Panics
+    /// If it was started without one.
+    pub fn admin(&self) -> SocketAddr {
+        self.admin.expect("a server with an admin address")
     }
 
     /// The endpoint.

@@ -6,6 +6,7 @@
 //! outlives its wall time, the grace of a cancelled call, or the server's stop.
 
 use super::session::{Reply, Session};
+use crate::metrics::Metrics;
 use crate::protocol::RpcError;
 use crate::runtime::{Call, GuestLog, Place, Returned, RunError, Runtime, Verbs};
 use crate::task::{Millis, now};
@@ -31,6 +32,8 @@ pub struct Driver {
     pub tracker: TaskTracker,
     /// Set when the server stops: runs of tasks are dropped, and go on after the next start.
     pub stopping: CancellationToken,
+    /// What counts calls.
+    pub metrics: Arc<Metrics>,
 }
 
 impl Driver {
@@ -119,6 +122,7 @@ impl Driver {
                     accounts: options.tenant.accounts().clone(),
                     patient,
                 },
+                metrics: Arc::clone(&options.tool_metrics),
             };
             let verbs: Arc<dyn Verbs> = Arc::clone(&session) as _;
             runtime

@@ -10,6 +10,7 @@ use super::request_state::{Question, Sealer};
 use crate::catalog::Tool;
 use crate::journal::{Fault, Journal, JournalOptions, Micros, Origin};
 use crate::limits::RunLimits;
+use crate::metrics::{Metrics, ToolMetrics};
 use crate::protocol::{Answer, ClientFeatures, Level, RpcError, json_size};
 use crate::runtime::wit::task::{CallStatus, FinalError};
 use crate::runtime::{Returned, RunError};
@@ -83,6 +84,10 @@ pub struct SessionOptions {
     pub answered: IndexMap<String, Answered>,
     /// Answers that the client sent along before it was asked, by key.
     pub offered: Map<String, Value>,
+    /// What counts refusals.
+    pub metrics: Arc<Metrics>,
+    /// What counts the tool's runs.
+    pub tool_metrics: Arc<ToolMetrics>,
     /// Times.
     pub times: CallTimes,
     /// Where seeds and clocks come from.
@@ -108,6 +113,8 @@ pub(super) struct State {
     pub(super) told: bool,
     /// Questions of the task that this run knows of.
     pub(super) asked: usize,
+    /// What the call came to is an error by its tool's own word.
+    pub(super) tool_error: bool,
     /// How often the guest asked for its status.
     pub(super) asked_status: u64,
     /// If the server made the task: how often it had asked by then.
@@ -255,6 +262,9 @@ impl Session {
             Err(RunError::Journal(Fault::Killed)) if self.killed() => return,
             Err(error) => {
                 tracing::warn!(tool = &*self.options.tool.name, "{error}");
+                if let Some(limit) = error.limit() {
+                    self.options.metrics.refuse(limit);
+                }
                 retry = error.may_retry();
                 Err(error.into())
             }
@@ -265,8 +275,18 @@ impl Session {
 
     /// Gives an answer its final form.
     pub(super) fn seal(&self, answer: Answer) -> Result<Box<RawValue>, RpcError> {
+        // The first outcome counts.
+        if answer.is_error && !self.is_over() {
+            self.state.lock().tool_error = true;
+        }
         let (limit, key) = self.result_limit();
         self.options.tool.seal(answer, limit, &key)
+    }
+
+    /// True if the call came to a result that its tool calls an error.
+    #[must_use]
+    pub fn is_tool_error(&self) -> bool {
+        self.state.lock().tool_error
     }
 
     /// Lets a tool's error pass, unless it is larger than a result may be.
@@ -362,6 +382,7 @@ impl State {
             fence,
             told: false,
             asked: 0,
+            tool_error: false,
             asked_status: 0,
             detached_after: None,
             reply: None,

@@ -7,6 +7,7 @@ use super::session::{FIRST_RUN, Phase, Reply, Session};
 use crate::catalog::TaskSupport;
 use crate::journal::{Digest, Entry, StartAnswer};
 use crate::limits::{ATTEMPTS, STATUS_MESSAGE_BYTES};
+use crate::metrics::Limit;
 use crate::protocol::ClientFeatures;
 use crate::runtime::Halt;
 use crate::runtime::wit::task::{StartError, StartOptions, Started, Ttl};
@@ -95,6 +96,7 @@ impl Session {
             Full::Stored => tenant.key("max-stored-tasks"),
             Full::Store => "tasks.max".to_owned(),
         };
+        self.options.metrics.refuse(Limit::Tasks);
         let tool = &*self.options.tool.name;
         tracing::warn!(tool, "a call could not become a task (limit {limit})");
     }

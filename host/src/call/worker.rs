@@ -174,7 +174,10 @@ impl Worker {
         let journal = journal_of(&mut claim, &job, &self.origin)
             .map_err(|fault| RpcError::internal(fault.to_string()))?;
         let task = &claim.task;
+        let metrics = &self.driver.metrics;
         let options = SessionOptions {
+            tool_metrics: metrics.tool(&tool.name),
+            metrics: Arc::clone(metrics),
             tool,
             tasks: Some(Arc::clone(&self.tasks)),
             owner: task.owner.clone(),

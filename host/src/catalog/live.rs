@@ -17,7 +17,7 @@ use crate::settings::Settings;
 use crate::signature::{self, PublicKey, SignatureError, Signer};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
@@ -37,7 +37,7 @@ pub enum CatalogError {
 }
 
 /// What a reload did.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
     /// Components that serve now, and did not.
     pub added: Vec<Change>,
@@ -47,10 +47,12 @@ pub struct Changes {
     pub removed: Vec<Change>,
     /// Files that do not serve as they are.
     pub refused: Vec<Refused>,
+    /// Components that serve now.
+    pub serving: usize,
 }
 
 /// A component that changed.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// What the operator calls it.
     pub name: String,
@@ -493,6 +495,7 @@ impl Changes {
     fn between(before: &Catalog, after: &Catalog) -> Self {
         let mut changes = Self {
             refused: after.refused.clone(),
+            serving: after.components.len(),
             ..Self::default()
         };
         let find = |catalog: &Catalog, name: &str| {

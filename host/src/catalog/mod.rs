@@ -59,7 +59,7 @@ impl Served {
 }
 
 /// A file that does not serve as it is.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Refused {
     /// What the operator calls it.
     pub name: String,

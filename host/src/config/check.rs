@@ -3,6 +3,7 @@
 use super::grants::grants;
 use super::raw::{File, ToolsItem};
 use super::{Arguments, ConfigError, around};
+use crate::admin::AdminOptions;
 use crate::auth::Auth;
 use crate::grants::Grants;
 use crate::limits::{RunLimits, TaskDefaults};
@@ -34,6 +35,8 @@ pub struct Config {
     pub sources: Vec<Source>,
     /// Who may call.
     pub auth: Auth,
+    /// Where the operator is answered, if anywhere.
+    pub admin: Option<AdminOptions>,
     /// What callers may.
     pub tenants: Tenants,
     /// Serve beyond this machine without telling callers apart.
@@ -201,6 +204,7 @@ impl Config {
         if tenants.are_named() && !auth.is_some() {
             return place.bad("tenants", "callers are not told apart without [auth]");
         }
+        let admin = place.admin(file.admin, arguments.admin)?;
         let chosen = |key, typed, written, default: &str| {
             place.chosen(key, typed, written, || default.to_owned())
         };
@@ -254,13 +258,14 @@ impl Config {
             settings,
             sources,
             auth,
+            admin,
             tenants,
             allow_anonymous: arguments.allow_anonymous,
         })
     }
 }
 
-fn refuse(place: &str, checked: Result<(), String>) -> Result<(), ConfigError> {
+pub(super) fn refuse(place: &str, checked: Result<(), String>) -> Result<(), ConfigError> {
     checked.map_err(|reason| ConfigError::Value {
         place: place.to_owned(),
         reason,
@@ -313,7 +318,7 @@ impl Place<'_> {
         keys.or_else(|error: SignatureError| self.bad(key, error.to_string()))
     }
 
-    fn of(&self, key: &str) -> String {
+    pub(super) fn of(&self, key: &str) -> String {
         format!("{}: {key}", self.name)
     }
 

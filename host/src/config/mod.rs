@@ -4,6 +4,7 @@
 //! Invariant: a [`Config`] is complete, in range and consistent; an unknown key or a bad value never
 //! gets past this folder, and its error names the file, the place and the key.
 
+mod admin;
 mod around;
 mod auth;
 mod check;
@@ -30,6 +31,9 @@ pub struct Arguments {
     /// The address to listen on. [default: 127.0.0.1:8080]
     #[arg(long)]
     pub listen: Option<String>,
+    /// The address for the operator (/status, /metrics, /reload), or off. [default: 127.0.0.1:8081]
+    #[arg(long, value_name = "ADDRESS|off")]
+    pub admin: Option<String>,
     /// The folder for everything that must survive. [default: .cofferdam]
     #[arg(long)]
     pub data: Option<PathBuf>,

@@ -21,6 +21,7 @@ pub(super) struct File {
     pub(super) tools: Vec<ToolsItem>,
     pub(super) registry: Registry,
     pub(super) auth: Auth,
+    pub(super) admin: Admin,
     pub(super) tenants: BTreeMap<String, Tenant>,
 }
 
@@ -164,6 +165,15 @@ pub(super) struct Directory {
 pub(super) struct Auth {
     pub(super) tokens: Vec<Token>,
     pub(super) jwt: Option<Jwt>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Admin {
+    /// An address, or `off`.
+    pub(super) listen: Option<String>,
+    /// Of the token that is needed there.
+    pub(super) token_sha256: Option<String>,
 }
 
 #[derive(Deserialize)]

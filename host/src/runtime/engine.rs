@@ -109,6 +109,18 @@ impl Runtime {
         self.compilation.prune(keep)
     }
 
+    /// Instances that may run at once.
+    #[must_use]
+    pub fn most_running(&self) -> usize {
+        self.limits.instances as usize
+    }
+
+    /// Runs that wait for an instance.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.permits.waiting()
+    }
+
     /// What a tenant may have that nothing says more about: all there is.
     #[must_use]
     pub fn whole_share(&self) -> Share {

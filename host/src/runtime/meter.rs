@@ -3,6 +3,7 @@
 use super::account::{Accounts, CpuBudget, MemoryAccount};
 use super::queue::{FairQueue, Permit, Share};
 use crate::limits::RunLimits;
+use crate::metrics::ToolMetrics;
 use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 use std::future::Future;
@@ -22,15 +23,18 @@ pub(super) struct CpuMeter {
     /// What the budget knows of.
     charged: AtomicU64,
     budget: Option<Arc<CpuBudget>>,
+    /// Counts for the operator.
+    metrics: Option<Arc<ToolMetrics>>,
     /// The right to go on computing, from when it was given to the end of the poll.
     turn: Mutex<Option<Permit>>,
 }
 
 impl CpuMeter {
-    /// A meter that charges a budget, if there is one.
-    pub(super) fn new(budget: Option<Arc<CpuBudget>>) -> Self {
+    /// A meter that charges a budget and counts for a tool, if there are such.
+    pub(super) fn new(budget: Option<Arc<CpuBudget>>, metrics: Option<Arc<ToolMetrics>>) -> Self {
         Self {
             budget,
+            metrics,
             ..Self::default()
         }
     }
@@ -87,6 +91,9 @@ impl<F: Future> Future for Metered<F> {
         let passed = thread_nanos().saturating_sub(before);
         let spent = self.meter.spent.fetch_add(passed, Ordering::Relaxed) + passed;
         self.meter.charge(spent);
+        if let Some(metrics) = &self.meter.metrics {
+            metrics.used_cpu(passed);
+        }
         self.meter.turn.lock().take();
         result
     }

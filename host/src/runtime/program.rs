@@ -16,6 +16,7 @@ use super::wit::{ToolPre, handler};
 use crate::grants::Grants;
 use crate::journal::{Fault, Journal, JournalOptions, Seed, Time};
 use crate::limits::{self, RunLimits};
+use crate::metrics::{Limit, ToolMetrics};
 use crate::places::Places;
 use crate::protocol::{Answer, ClientFeatures, RpcError};
 use parking_lot::Mutex;
@@ -142,6 +143,27 @@ impl RunError {
     }
 }
 
+impl RunError {
+    /// The limit that ended the run, if it was one that is counted.
+    #[must_use]
+    pub fn limit(&self) -> Option<Limit> {
+        Some(match self {
+            Self::Busy { .. } => Limit::Waiting,
+            Self::Budget { .. } => Limit::CpuPerMinute,
+            Self::Cpu(_) => Limit::Cpu,
+            Self::Wall(..) => Limit::Wall,
+            Self::Memory { .. } => Limit::Memory,
+            Self::Journal(Fault::Full(_)) => Limit::Journal,
+            Self::Stopped
+            | Self::Trap(_)
+            | Self::Malformed(_)
+            | Self::Journal(_)
+            | Self::Parked
+            | Self::Asked => return None,
+        })
+    }
+}
+
 impl From<RunError> for RpcError {
     fn from(error: RunError) -> Self {
         Self::internal(error.to_string())
@@ -164,6 +186,8 @@ pub struct Call {
     pub grants: Arc<Grants>,
     /// Where it waits for an instance.
     pub place: Place,
+    /// What counts its CPU time.
+    pub metrics: Arc<ToolMetrics>,
 }
 
 /// What a handler returned.
@@ -248,6 +272,7 @@ impl Runtime {
             guest,
             self.limits.cpu_ms,
             &place,
+            None,
             async |tool, store| tool.cofferdam_tool_handler().call_list_tools(store).await,
         );
         let millis = limits::LIST_TOOLS_TIME.as_millis() as u64;
@@ -278,18 +303,25 @@ impl Runtime {
             &call.place.accounts.connections,
         )
         .map_err(|error| RunError::Trap(error.to_string()))?;
-        let (cpu_ms, place) = (call.limits.cpu_ms, call.place);
+        let (cpu_ms, place, metrics) = (call.limits.cpu_ms, call.place, call.metrics);
         let call = handler::ToolCall {
             name: call.name,
             arguments: call.arguments,
             features: convert::features_to_wit(call.features),
         };
         let returned = self
-            .run(program, guest, cpu_ms, &place, async |tool, store| {
-                tool.cofferdam_tool_handler()
-                    .call_call_tool(store, &call)
-                    .await
-            })
+            .run(
+                program,
+                guest,
+                cpu_ms,
+                &place,
+                Some(metrics),
+                async |tool, store| {
+                    tool.cofferdam_tool_handler()
+                        .call_call_tool(store, &call)
+                        .await
+                },
+            )
             .await?;
         match returned {
             Ok(result) => convert::answer(result)
@@ -307,10 +339,11 @@ impl Runtime {
         guest: Guest,
         cpu_ms: u64,
         place: &Place,
+        metrics: Option<Arc<ToolMetrics>>,
         work: impl AsyncFnOnce(&super::wit::Tool, &mut Store<Guest>) -> wasmtime::Result<T>,
     ) -> Result<T, RunError> {
         let _running = self.permit(place).await?;
-        let meter = Arc::new(CpuMeter::new(place.accounts.cpu.clone()));
+        let meter = Arc::new(CpuMeter::new(place.accounts.cpu.clone(), metrics));
         let mut store = self.store(guest, cpu_ms, &meter, &place.tenant);
         let work = async {
             let tool = program.pre.instantiate_async(&mut store).await?;

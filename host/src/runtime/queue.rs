@@ -67,6 +67,13 @@ impl FairQueue {
         lanes.total - lanes.free
     }
 
+    /// Calls that wait for one; those that gave up do not count.
+    pub(super) fn waiting(&self) -> usize {
+        let lanes = self.0.lock();
+        let waiters = lanes.by_tenant.values().flat_map(|lane| &lane.waiting);
+        waiters.filter(|waiter| !waiter.is_closed()).count()
+    }
+
     /// Waits for a permit. Without a bound on waiting, for as long as it takes.
     pub(super) async fn acquire(
         &self,
@@ -301,8 +308,9 @@ mod tests {
             _ = &mut next => panic!("there is none"),
             () = std::future::ready(()) => {}
         }
+        assert_eq!(queue.waiting(), 1, "who gave up waits no more");
         drop(held);
         assert!(next.await.is_ok());
-        assert_eq!(queue.running(), 0);
+        assert_eq!((queue.running(), queue.waiting()), (0, 0));
     }
 }

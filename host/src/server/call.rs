@@ -6,11 +6,13 @@ use crate::call::{
     Call, Events, Question, Reply, Resumed, SealedCall, Session, SessionOptions, begin,
 };
 use crate::catalog::{TaskSupport, Tool};
+use crate::metrics::{Outcome, ToolMetrics};
 use crate::protocol::{
     Answer, ClientFeatures, Headers, Request, RpcError, object, raw, string, success,
 };
 use crate::task::{TaskView, now};
 use crate::tenants::Caller;
+use bytes::Bytes;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -33,6 +35,31 @@ impl Server {
         drop(catalog);
         let tool = tool
             .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", shorten(&name))))?;
+        let metrics = self.driver.metrics.tool(&tool.name);
+        let counting = metrics.begin();
+        let call = self.call(caller, request, headers, events, tool, metrics);
+        match call.await {
+            Ok((outcome, body)) => {
+                counting.end(outcome);
+                Ok(body)
+            }
+            Err(error) => {
+                counting.end(Outcome::Error);
+                Err(error)
+            }
+        }
+    }
+
+    /// Calls a tool that there is, and tells what it came to.
+    async fn call(
+        &self,
+        caller: &Caller,
+        request: &Request<'_>,
+        headers: &Headers<'_>,
+        events: &Arc<Events>,
+        tool: Arc<Tool>,
+        metrics: Arc<ToolMetrics>,
+    ) -> Result<(Outcome, Bytes), RpcError> {
         let state = request.params.request_state;
         let state = state
             .map(|state| string("requestState", state))
@@ -61,7 +88,7 @@ impl Server {
         let checked = self.large.work(length, || check(arguments, &tool, headers));
         let arguments = match checked.await? {
             Ok(arguments) => arguments,
-            Err(answer) => return Ok(success(request.id, raw(&answer))),
+            Err(answer) => return Ok((Outcome::ToolError, success(request.id, raw(&answer)))),
         };
 
         let call = Call::of(&caller.principal, &tool, &arguments);
@@ -74,7 +101,10 @@ impl Server {
             None => (self.begin(caller, &tool, features), responses),
             Some(state) => match self.go_on(&call, features, state, &responses)? {
                 Ok(resumed) => (resumed, Map::new()),
-                Err(question) => return Ok(success(request.id, Interim::new(question))),
+                Err(question) => {
+                    let interim = Interim::new(question);
+                    return Ok((Outcome::Asked, success(request.id, interim)));
+                }
             },
         };
         let options = SessionOptions {
@@ -90,18 +120,26 @@ impl Server {
             progress_token: request.meta.progress_token.map(ToOwned::to_owned),
             log_level: request.meta.log_level,
             sealer: Arc::clone(&self.sealer),
+            metrics: Arc::clone(&self.driver.metrics),
+            tool_metrics: metrics,
             answered: resumed.answered,
             offered,
             times: self.call_times(),
             origin: self.origin.clone(),
         };
         let (session, reply) = Session::new(options, resumed.journal);
-        match self.driver.run(session, reply).await {
-            Reply::Outcome(Ok(result)) => Ok(success(request.id, result)),
-            Reply::Outcome(Err(error)) => Err(error),
-            Reply::Task(id, task) => Ok(success(request.id, TaskView::Created(id, &task))),
-            Reply::Asked(question) => Ok(success(request.id, Interim::new(*question))),
-        }
+        let id = request.id;
+        Ok(match self.driver.run(Arc::clone(&session), reply).await {
+            Reply::Outcome(Ok(result)) if session.is_tool_error() => {
+                (Outcome::ToolError, success(id, result))
+            }
+            Reply::Outcome(result) => (Outcome::Result, success(id, result?)),
+            Reply::Task(task_id, task) => (
+                Outcome::Task,
+                success(id, TaskView::Created(task_id, &task)),
+            ),
+            Reply::Asked(question) => (Outcome::Asked, success(id, Interim::new(*question))),
+        })
     }
 
     /// The version of a tool that a call began with, which asked its client before another came.

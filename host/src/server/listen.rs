@@ -7,6 +7,7 @@
 use super::{MethodResult, Server, sees};
 use crate::call::Events;
 use crate::limits::LISTEN_TASK_IDS;
+use crate::metrics::Limit;
 use crate::places::Place;
 use crate::protocol::{
     ClientFeatures, Code, Request, RpcError, SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY, ServerInfo,
@@ -144,6 +145,7 @@ impl Server {
     /// A place among the tenant's open streams, and one among all.
     fn places(&self, tenant: &Tenant) -> Result<(Place, Place), RpcError> {
         let full = |most: usize, key: &str| {
+            self.driver.metrics.refuse(Limit::Listens);
             RpcError::internal(format!(
                 "Too many streams listen: the limit is {most} ({key})"
             ))

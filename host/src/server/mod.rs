@@ -5,6 +5,7 @@
 
 mod call;
 mod discover;
+mod figures;
 mod large;
 mod listen;
 mod tasks;
@@ -15,6 +16,7 @@ use crate::auth::{Auth, Refused};
 use crate::call::{CallTimes, Driver, Events, Sealer, Worker};
 use crate::catalog::{Changes, LiveCatalog, Look, Tool};
 use crate::journal::Origin;
+use crate::metrics::{Metrics, ReloadOutcome};
 use crate::places::Places;
 use crate::protocol::{
     ClientFeatures, Envelope, Headers, JsonBounds, Method, Request, RpcError, failure, success,
@@ -105,6 +107,8 @@ impl Server {
             auth,
             tenants,
         } = parts;
+        let metrics = Arc::new(Metrics::default());
+        metrics.serve(catalog.now().tools().map(|tool| &tool.name));
         let (tasks, queue) = store
             .map(|store| Tasks::new(store, settings.tasks.clone()))
             .unzip();
@@ -113,6 +117,7 @@ impl Server {
             grace: Duration::from_millis(settings.tasks.grace_ms),
             tracker: TaskTracker::new(),
             stopping: CancellationToken::new(),
+            metrics,
         };
         let listens = Places::new(Some(settings.server.max_listens));
         let bodies = Places::new(Some(settings.server.max_bodies_bytes));
@@ -159,6 +164,12 @@ impl Server {
     /// Serves the components that are there now, as [`LiveCatalog::reload`].
     pub async fn reload(&self, look: Look) -> Changes {
         let changes = self.catalog.reload(look).await;
+        let metrics = &self.driver.metrics;
+        metrics.serve(self.catalog.now().tools().map(|tool| &tool.name));
+        metrics.reloaded(match changes.refused.is_empty() {
+            true => ReloadOutcome::Complete,
+            false => ReloadOutcome::Refused,
+        });
         self.prune().await;
         changes
     }

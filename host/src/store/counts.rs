@@ -1,10 +1,10 @@
-//! How many tasks there are, of each tenant and in all.
+//! How many tasks there are, of each tenant, in each state and in all.
 //!
 //! Invariant: whatever is kept beside them, the counts are those of the steps that were taken and not
 //! undone; a tenant without tasks takes no room.
 
 use super::Full;
-use crate::task::NewTask;
+use crate::task::{NewTask, Status};
 use std::collections::HashMap;
 
 /// The counts of a store.
@@ -12,6 +12,86 @@ use std::collections::HashMap;
 pub(super) struct Counts {
     by_tenant: HashMap<String, Count>,
     all: usize,
+    tally: Tally,
+}
+
+/// How many tasks a store holds in each state, and how often it moved one. It tells nothing of whose
+/// they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    states: [usize; Status::ALL.len()],
+    moves: [usize; Move::ALL.len()],
+}
+
+impl Tally {
+    /// Tasks in a state now.
+    #[must_use]
+    pub fn of(&self, status: Status) -> usize {
+        self.states[status as usize]
+    }
+
+    /// How often tasks moved so since the store was opened.
+    #[must_use]
+    pub fn moved(&self, kind: Move) -> usize {
+        self.moves[kind as usize]
+    }
+}
+
+/// What becomes of a task, as clients see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// A call became it.
+    Created,
+    /// It asks its client.
+    Asked,
+    /// Its client answered all that it asked.
+    Answered,
+    /// It has a result.
+    Completed,
+    /// It has an error.
+    Failed,
+    /// Its client does not want it any more.
+    Cancelled,
+    /// It is not kept any more.
+    Removed,
+}
+
+impl Move {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Created,
+        Self::Asked,
+        Self::Answered,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+        Self::Removed,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Asked => "asked",
+            Self::Answered => "answered",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Removed => "removed",
+        }
+    }
+
+    /// To a state from another one.
+    fn to(status: Status) -> Self {
+        match status {
+            Status::Working => Self::Answered,
+            Status::InputRequired => Self::Asked,
+            Status::Completed => Self::Completed,
+            Status::Failed => Self::Failed,
+            Status::Cancelled => Self::Cancelled,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -20,19 +100,29 @@ struct Count {
     all: usize,
 }
 
-/// What becomes of a task, in this order.
+/// What becomes of a task, in this order; it may move more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    Created,
-    Ended,
-    Removed,
+    Created(Status),
+    Moved { from: Status, to: Status },
+    Removed(Status),
 }
 
 impl Counts {
-    /// A tenant's tasks, as they were found.
-    pub(super) fn found(&mut self, tenant: String, unfinished: usize, all: usize) {
-        self.by_tenant.insert(tenant, Count { unfinished, all });
-        self.all += all;
+    /// A tenant's tasks in a state, as they were found.
+    pub(super) fn found(&mut self, tenant: String, status: Status, number: usize) {
+        let count = self.by_tenant.entry(tenant).or_default();
+        count.all += number;
+        if !status.is_final() {
+            count.unfinished += number;
+        }
+        self.all += number;
+        self.tally.states[status as usize] += number;
+    }
+
+    /// How many there are in each state.
+    pub(super) fn tally(&self) -> Tally {
+        self.tally
     }
 
     /// A step is taken.
@@ -52,21 +142,17 @@ impl Counts {
         let Some(count) = self.by_tenant.get_mut(tenant) else {
             return;
         };
-        let change = |number: &mut usize, more: bool| {
-            *number = if more {
-                *number + 1
-            } else {
-                number.saturating_sub(1)
-            };
-        };
         match step {
-            Step::Created => {
+            Step::Created(_) => {
                 change(&mut count.unfinished, taken);
                 change(&mut count.all, taken);
                 change(&mut self.all, taken);
             }
-            Step::Ended => change(&mut count.unfinished, !taken),
-            Step::Removed => {
+            Step::Moved { from, to } if !from.is_final() && to.is_final() => {
+                change(&mut count.unfinished, !taken);
+            }
+            Step::Moved { .. } => {}
+            Step::Removed(_) => {
                 change(&mut count.all, !taken);
                 change(&mut self.all, !taken);
             }
@@ -74,6 +160,7 @@ impl Counts {
         if count.all == 0 {
             self.by_tenant.remove(tenant);
         }
+        self.tally.count(step, taken);
     }
 
     /// Which limit is in the way of a new task, in a store of at most so many.
@@ -90,9 +177,37 @@ impl Counts {
     }
 }
 
+impl Tally {
+    fn count(&mut self, step: Step, taken: bool) {
+        let (kind, from, to) = match step {
+            Step::Created(to) => (Move::Created, None, Some(to)),
+            Step::Moved { from, to } => (Move::to(to), Some(from), Some(to)),
+            Step::Removed(from) => (Move::Removed, Some(from), None),
+        };
+        if let Some(from) = from {
+            change(&mut self.states[from as usize], !taken);
+        }
+        if let Some(to) = to {
+            change(&mut self.states[to as usize], taken);
+        }
+        change(&mut self.moves[kind as usize], taken);
+    }
+}
+
+/// One more, or one less.
+fn change(number: &mut usize, more: bool) {
+    *number = if more {
+        *number + 1
+    } else {
+        number.saturating_sub(1)
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use Status::{Cancelled, Completed, InputRequired, Working};
 
     fn all(counts: &Counts) -> Vec<(usize, usize)> {
         let each = counts.by_tenant.values();
@@ -105,22 +220,43 @@ mod tests {
     #[test]
     fn what_is_undone_was_never_counted() {
         let mut counts = Counts::default();
-        counts.found("b".to_owned(), 1, 2);
+        counts.found("b".to_owned(), Working, 1);
+        counts.found("b".to_owned(), Cancelled, 1);
+        let moved = |from, to| Step::Moved { from, to };
+        let found = counts.tally();
         let steps = [
-            ("a", Step::Created),
-            ("b", Step::Removed),
-            ("a", Step::Ended),
-            ("b", Step::Ended),
-            ("a", Step::Removed),
-            ("b", Step::Removed),
+            ("a", Step::Created(Working)),
+            ("b", Step::Removed(Cancelled)),
+            ("a", moved(Working, InputRequired)),
+            ("a", moved(InputRequired, Completed)),
+            ("b", moved(Working, Cancelled)),
+            ("a", Step::Removed(Completed)),
+            ("b", Step::Removed(Cancelled)),
         ];
         for (tenant, step) in steps {
             counts.take(tenant, step);
         }
         assert_eq!(all(&counts), [(0, 0)], "no tenant has any");
+        let tally = counts.tally();
+        assert_eq!(tally.states, [0; 5]);
+        let moves = Move::ALL.map(|kind| (kind.name(), tally.moved(kind)));
+        assert_eq!(
+            moves,
+            [
+                ("created", 1),
+                ("asked", 1),
+                ("answered", 0),
+                ("completed", 1),
+                ("failed", 0),
+                ("cancelled", 1),
+                ("removed", 3)
+            ]
+        );
         for (tenant, step) in steps.into_iter().rev() {
             counts.undo(tenant, step);
         }
         assert_eq!(all(&counts), [(1, 2), (0, 2)]);
+        assert_eq!(counts.tally(), found);
+        assert_eq!((found.of(Working), found.of(Cancelled)), (1, 1));
     }
 }

@@ -1,7 +1,7 @@
 //! Tasks in this process's memory: for tests, and for servers whose tasks may die with them.
 
 use super::counts::{Counts, Step};
-use super::{Applied, Full, MAKE_ROOM, Store, StoreError, StoreOptions, Swept, Unfinished};
+use super::{Applied, Full, MAKE_ROOM, Store, StoreError, StoreOptions, Swept, Tally, Unfinished};
 use crate::limits::SWEEP_BATCH;
 use crate::task::{Claim, Event, Failure, Job, Millis, NewTask, Task, TaskId, Writes, apply};
 use async_trait::async_trait;
@@ -41,7 +41,8 @@ impl Inner {
         let Some(Held { task, .. }) = self.tasks.remove(&id) else {
             return;
         };
-        self.counts.take(&task.owner.tenant, Step::Removed);
+        self.counts
+            .take(&task.owner.tenant, Step::Removed(task.status));
     }
 }
 
@@ -93,15 +94,17 @@ impl MemoryStore {
             return Applied::Missing;
         };
         let due_before = task.due_at(self.options.retention);
-        let attempt = task.attempt;
+        let (attempt, from) = (task.attempt, task.status);
         let change = match apply(task, event, now) {
             Err(refusal) => return Applied::Refused(refusal),
             Ok(change) => change,
         };
-        if task.status.is_final() {
-            if work.take().is_some() {
-                counts.take(&task.owner.tenant, Step::Ended);
-            }
+        let to = task.status;
+        if from != to {
+            counts.take(&task.owner.tenant, Step::Moved { from, to });
+        }
+        if to.is_final() {
+            *work = None;
         } else if let Some(work) = work {
             if task.attempt != attempt {
                 work.rows.clear();
@@ -169,7 +172,9 @@ impl Store for MemoryStore {
         };
         work.keep(writes);
         let work = Some(Box::new(work));
-        inner.counts.take(&task.owner.tenant, Step::Created);
+        inner
+            .counts
+            .take(&task.owner.tenant, Step::Created(task.status));
         inner.tasks.insert(id, Held { task, work });
         Ok(())
     }
@@ -237,5 +242,9 @@ impl Store for MemoryStore {
         let tasks = inner.tasks.values().map(|held| &held.task);
         let unfinished = tasks.filter(|task| !task.status.is_final());
         Ok(unfinished.map(|task| task.digest.clone()).collect())
+    }
+
+    fn tally(&self) -> Tally {
+        self.inner.lock().counts.tally()
     }
 }

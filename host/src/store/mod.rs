@@ -12,6 +12,7 @@ mod sqlite;
 #[cfg(test)]
 mod suite;
 
+pub use counts::{Move, Tally};
 pub use lock::{LockError, lock_file};
 pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
@@ -166,6 +167,10 @@ pub trait Store: Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::Unavailable`].
     async fn digests(&self) -> Result<HashSet<String>, StoreError>;
+
+    /// How many tasks there are, and how often they moved: what was answered is counted. Looks at
+    /// counters only.
+    fn tally(&self) -> Tally;
 }
 
 /// True if [`open`] knows the form of the name.

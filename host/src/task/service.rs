@@ -10,7 +10,7 @@ use super::record::{Claim, Millis, NewTask, Principal, Task, Writes};
 use super::state::{Event, Failure, Refusal};
 use crate::limits::{IDLE_RUNS, INPUT_BYTES, TaskLimits};
 use crate::protocol::{RpcError, check_answer};
-use crate::store::{Applied, Store, StoreError, Unfinished};
+use crate::store::{Applied, Store, StoreError, Tally, Unfinished};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use std::collections::hash_map::Entry;
@@ -360,6 +360,12 @@ impl Tasks {
     fn wake(&self, time: Millis, id: TaskId) {
         // Without a receiver the server stops, and the next start finds the task.
         let _ = self.wakes.send((time, id));
+    }
+
+    /// How many tasks there are in each state.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.store.tally()
     }
 
     /// Tasks that run here now.

@@ -19,7 +19,7 @@ const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
 /// Why a request is refused without a look at its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     Hosts,
     Host,
     Origin,
@@ -32,7 +32,7 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    pub(super) fn status(self) -> StatusCode {
+    pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::Hosts => StatusCode::BAD_REQUEST,
             Self::Host | Self::Origin => StatusCode::FORBIDDEN,
@@ -45,7 +45,7 @@ impl Refusal {
         }
     }
 
-    pub(super) fn reason(self) -> &'static str {
+    pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::Hosts => "A request has one Host",
             Self::Coding => "Transfer-Encoding may be chunked, and nothing else",
@@ -102,7 +102,7 @@ pub(super) fn check(
 }
 
 /// Checks where a request comes from: by which name, and from which page.
-pub(super) fn check_source(
+pub(crate) fn check_source(
     uri: &Uri,
     headers: &HeaderMap,
     limits: &ServerLimits,

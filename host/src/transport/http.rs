@@ -11,6 +11,7 @@ use super::receive::{Fault, Full, Room, receive};
 use crate::auth::Refused;
 use crate::call::Events;
 use crate::limits::{RECEIVE_TIME, SEND_TIME, ServerLimits};
+use crate::metrics::Limit;
 use crate::protocol::{Code, RpcError, failure};
 use crate::server::{Response as Reply, Server};
 use crate::tenants::{Caller, Tenant};
@@ -94,7 +95,8 @@ impl HttpTransport {
                 Ok((stream, _)) => {
                     let server = Arc::clone(&server);
                     connections.spawn(async move {
-                        connection(stream, server, loopback).await;
+                        let _counted = server.metrics().connections().take();
+                        connection(stream, Arc::clone(&server), loopback).await;
                         drop(place);
                     });
                 }
@@ -192,9 +194,11 @@ async fn answer(
         Err(refused) => return challenge(&server, refused),
     };
     if let Err(refusal) = gate::check_length(&head.headers, limits) {
+        server.metrics().refuse(Limit::Body);
         return refuse(refusal);
     }
     let Some(place) = caller.tenant.request() else {
+        server.metrics().refuse(Limit::Requests);
         return too_many_requests(&caller.tenant);
     };
     let response = work_on(caller, head, body, accepts, server).await;
@@ -214,7 +218,14 @@ async fn work_on(
     let body = receive(body, limits.max_body_bytes, room);
     let body = match tokio::time::timeout(RECEIVE_TIME, body).await {
         Ok(Ok(body)) => body,
-        Ok(Err(fault)) => return no_body(fault, &caller.tenant, limits),
+        Ok(Err(fault)) => {
+            match fault {
+                Fault::TooLarge => server.metrics().refuse(Limit::Body),
+                Fault::Full(_) => server.metrics().refuse(Limit::Bodies),
+                Fault::Malformed(_) => {}
+            }
+            return no_body(fault, &caller.tenant, limits);
+        }
         Err(_) => {
             let time = RECEIVE_TIME.as_secs();
             let reason = format!("The body did not arrive in {time} s (limit RECEIVE_TIME)");

@@ -12,4 +12,6 @@ mod http;
 mod patience;
 mod receive;
 
+pub(crate) use gate::{Refusal, check_source};
 pub use http::{HttpTransport, ListenError};
+pub(crate) use patience::Patient;

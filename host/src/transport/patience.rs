@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 /// A stream that fails when the other end takes nothing for so long.
-pub(super) struct Patient<S> {
+pub(crate) struct Patient<S> {
     stream: S,
     time: Duration,
     /// There while a write waits.
@@ -19,7 +19,7 @@ pub(super) struct Patient<S> {
 }
 
 impl<S> Patient<S> {
-    pub(super) fn new(stream: S, time: Duration) -> Self {
+    pub(crate) fn new(stream: S, time: Duration) -> Self {
         Self {
             stream,
             time,

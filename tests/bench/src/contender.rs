@@ -98,7 +98,8 @@ impl Place {
         let mut command = Command::new(&self.host);
         command
             .arg("serve")
-            .args(["--listen", "127.0.0.1:0", "--store", store, "--data"])
+            .args(["--listen", "127.0.0.1:0", "--admin", "off"])
+            .args(["--store", store, "--data"])
             .arg(data);
         // No task is swept while it is measured, so their number must not be the limit.
         command.args(["--set", "tasks.max=10000000"]);

@@ -23,7 +23,7 @@ impl Server {
         let mut command = Command::new(checkout.target.join("debug/cofferdam"));
         command.arg("serve");
         command.args(guests.iter().map(|name| guests::file(checkout, name)));
-        command.args(["--listen", &format!("127.0.0.1:{port}")]);
+        command.args(["--listen", &format!("127.0.0.1:{port}"), "--admin", "off"]);
         command.arg("--data").arg(checkout.target.join("demo"));
         if env::var_os("RUST_LOG").is_none() {
             // Its log would run into the conversation.

@@ -11,7 +11,7 @@ mod tests;
 mod writer;
 
 use super::counts::Counts;
-use super::{Applied, Store, StoreError, StoreOptions, Swept, Unfinished, lock_file};
+use super::{Applied, Store, StoreError, StoreOptions, Swept, Tally, Unfinished, lock_file};
 use crate::task::{Claim, Event, Failure, Millis, NewTask, Outcome, Task, TaskId, Writes};
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -20,7 +20,7 @@ use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use tokio::sync::oneshot;
 use writer::{Operation, Reply, Writer};
@@ -33,6 +33,8 @@ pub struct SqliteStore {
     /// Held until the writer is gone.
     _lock: File,
     readers: Mutex<Vec<Connection>>,
+    /// Of what is on disk.
+    tally: Arc<Mutex<Tally>>,
 }
 
 impl SqliteStore {
@@ -87,7 +89,8 @@ impl SqliteStore {
         let counts = counts(&connection).map_err(failed)?;
 
         let (sender, receiver) = mpsc::channel();
-        let mut writer = Writer::new(connection, options, counts);
+        let tally = Arc::new(Mutex::new(counts.tally()));
+        let mut writer = Writer::new(connection, options, counts, Arc::clone(&tally));
         let thread = thread::Builder::new()
             .name("task-store".to_owned())
             .spawn(move || writer.run(&receiver))
@@ -98,6 +101,7 @@ impl SqliteStore {
             path: path.to_owned(),
             _lock: lock,
             readers: Mutex::default(),
+            tally,
         })
     }
 
@@ -245,6 +249,10 @@ impl Store for SqliteStore {
         let digests = digests.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         digests.map_err(unavailable)
     }
+
+    fn tally(&self) -> Tally {
+        *self.tally.lock()
+    }
 }
 
 fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
@@ -257,11 +265,11 @@ fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
 fn counts(connection: &Connection) -> rusqlite::Result<Counts> {
     let mut counts = Counts::default();
     let mut select = connection
-        .prepare("SELECT tenant, sum(is_final = 0), count(*) FROM tasks GROUP BY tenant")?;
+        .prepare("SELECT tenant, head ->> '$.status', count(*) FROM tasks GROUP BY 1, 2")?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        let number = |number: i64| usize::try_from(number).unwrap_or(0);
-        counts.found(row.get(0)?, number(row.get(1)?), number(row.get(2)?));
+        let number = usize::try_from(row.get::<_, i64>(2)?).unwrap_or(0);
+        counts.found(row.get(0)?, rows::status(row, 1)?, number);
     }
     Ok(counts)
 }

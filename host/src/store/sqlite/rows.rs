@@ -2,13 +2,20 @@
 //!
 //! Invariant: what does not parse is an error of its column, never a default.
 
-use crate::task::{Job, Task};
+use crate::task::{Job, Status, Task};
 use rusqlite::Row;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A task without its outcome.
 pub(super) fn head(row: &Row<'_>, column: usize) -> rusqlite::Result<Task> {
     serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| corrupt(column, error))
+}
+
+/// The status of a task, by its name.
+pub(super) fn status(row: &Row<'_>, column: usize) -> rusqlite::Result<Status> {
+    let name = Value::from(row.get_ref(column)?.as_str()?);
+    serde_json::from_value(name).map_err(|error| corrupt(column, error))
 }
 
 /// JSON text as it is.

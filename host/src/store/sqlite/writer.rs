@@ -4,14 +4,15 @@
 //! on disk; what a failed transaction held is refused as a whole.
 
 use super::super::counts::{Counts, Step};
-use super::super::{Applied, Full, MAKE_ROOM, StoreError, StoreOptions, Swept};
+use super::super::{Applied, Full, MAKE_ROOM, StoreError, StoreOptions, Swept, Tally};
 use super::rows;
 use crate::journal::kill_this_process;
 use crate::limits::{COMMIT_BATCH, SWEEP_BATCH};
 use crate::protocol::raw;
 use crate::task::{Change, Event, Failure, Millis, NewTask, Outcome, Task, TaskId, Writes, apply};
-use rusqlite::{Connection, OptionalExtension as _, params};
-use std::sync::mpsc;
+use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use std::sync::{Arc, mpsc};
 use tokio::sync::oneshot;
 
 pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
@@ -32,18 +33,26 @@ pub(super) struct Writer {
     counts: Counts,
     /// What the present transaction did to them.
     undo: Vec<(String, Step)>,
+    /// What others see of the counts: those of what is on disk.
+    tally: Arc<Mutex<Tally>>,
 }
 
 /// An answer that waits for its transaction to be on disk.
 type Pending = Box<dyn FnOnce(Result<(), &str>) + Send>;
 
 impl Writer {
-    pub(super) fn new(connection: Connection, options: StoreOptions, counts: Counts) -> Self {
+    pub(super) fn new(
+        connection: Connection,
+        options: StoreOptions,
+        counts: Counts,
+        tally: Arc<Mutex<Tally>>,
+    ) -> Self {
         Self {
             connection,
             options,
             counts,
             undo: Vec::new(),
+            tally,
         }
     }
 
@@ -61,6 +70,7 @@ impl Writer {
                 // Nothing is left of the transaction; if there was none, there is nothing to undo.
                 let _ = self.connection.execute_batch("ROLLBACK");
             }
+            *self.tally.lock() = self.counts.tally();
             let error = committed.err().map(|error| error.to_string());
             for answer in pending {
                 answer(error.as_deref().map_or(Ok(()), Err));
@@ -205,7 +215,7 @@ impl Writer {
             .prepare_cached("INSERT INTO jobs (task, arguments, setup) VALUES (?1, ?2, ?3)")?
             .execute(params![number, job.arguments.get(), raw(&job.setup).get()])?;
         self.keep(number, writes)?;
-        self.count(task.owner.tenant.clone(), Step::Created);
+        self.count(task.owner.tenant.clone(), Step::Created(task.status));
         Ok(Ok(()))
     }
 
@@ -213,13 +223,14 @@ impl Writer {
     fn make_room(&mut self, now: Millis) -> rusqlite::Result<()> {
         let mut delete = self.connection.prepare_cached(
             "DELETE FROM tasks WHERE number IN (SELECT number FROM tasks
-             WHERE due_at <= ?1 AND is_final = 1 ORDER BY due_at LIMIT ?2) RETURNING tenant",
+             WHERE due_at <= ?1 AND is_final = 1 ORDER BY due_at LIMIT ?2)
+             RETURNING tenant, head ->> '$.status'",
         )?;
-        let removed = delete.query_map(params![now, MAKE_ROOM as i64], |row| row.get(0))?;
-        let removed: Vec<String> = removed.collect::<rusqlite::Result<_>>()?;
+        let removed = delete.query_map(params![now, MAKE_ROOM as i64], removed)?;
+        let removed: Vec<_> = removed.collect::<rusqlite::Result<_>>()?;
         drop(delete);
-        for tenant in removed {
-            self.count(tenant, Step::Removed);
+        for (tenant, step) in removed {
+            self.count(tenant, step);
         }
         Ok(())
     }
@@ -271,7 +282,7 @@ impl Writer {
         let Some((number, mut task)) = found else {
             return Ok((Applied::Missing, None));
         };
-        let attempt = task.attempt;
+        let (attempt, from) = (task.attempt, task.status);
         let change = match apply(&mut task, event, now) {
             Err(refusal) => return Ok((Applied::Refused(refusal), None)),
             Ok(Change::Unchanged) => return Ok((Applied::Unchanged, None)),
@@ -303,12 +314,15 @@ impl Writer {
         const JOB: &str = "DELETE FROM jobs WHERE task = ?1";
         if is_final {
             self.forget(number, &[JOB, JOURNAL, RECORDS])?;
-            self.count(task.owner.tenant.clone(), Step::Ended);
         } else {
             if task.attempt != attempt {
                 self.forget(number, &[JOURNAL])?;
             }
             self.keep(number, writes)?;
+        }
+        let to = task.status;
+        if from != to {
+            self.count(task.owner.tenant.clone(), Step::Moved { from, to });
         }
         Ok((change.into(), Some(Box::new(task))))
     }
@@ -326,11 +340,13 @@ impl Writer {
             if is_final {
                 let deleted = self
                     .connection
-                    .prepare_cached("DELETE FROM tasks WHERE id = ?1 RETURNING tenant")?
-                    .query_row([id.as_bytes().as_slice()], |row| row.get(0))
+                    .prepare_cached(
+                        "DELETE FROM tasks WHERE id = ?1 RETURNING tenant, head ->> '$.status'",
+                    )?
+                    .query_row([id.as_bytes().as_slice()], removed)
                     .optional()?;
-                if let Some(tenant) = deleted {
-                    self.count(tenant, Step::Removed);
+                if let Some((tenant, step)) = deleted {
+                    self.count(tenant, step);
                     swept.removed += 1;
                 }
             } else if self.apply(id, expire.clone(), &Writes::default(), now)?.0 == Applied::Changed
@@ -353,4 +369,9 @@ impl Writer {
             })?
             .collect()
     }
+}
+
+/// `tenant, status` of a task that was removed.
+fn removed(row: &Row<'_>) -> rusqlite::Result<(String, Step)> {
+    Ok((row.get(0)?, Step::Removed(rows::status(row, 1)?)))
 }

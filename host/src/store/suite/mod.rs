@@ -8,7 +8,7 @@ mod agreement;
 mod runs;
 mod tasks;
 
-use super::{Applied, Full, MemoryStore, SqliteStore, Store, StoreError, StoreOptions};
+use super::{Applied, Full, MemoryStore, Move, SqliteStore, Store, StoreError, StoreOptions};
 use crate::journal::{Seed, Segment};
 use crate::limits::SWEEP_BATCH;
 use crate::limits::{RunLimits, SandboxLimits, TaskLimits};

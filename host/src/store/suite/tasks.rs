@@ -14,6 +14,7 @@ suite!(
     a_tenant_has_as_many_tasks_as_it_may,
     the_sweep_fails_and_removes_in_time,
     a_long_sweep_comes_in_batches,
+    the_tally_is_of_what_was_answered,
 );
 
 async fn a_task_comes_back_as_it_went(fixture: fn(StoreOptions) -> Fixture) {
@@ -402,4 +403,50 @@ async fn futures_join<F: Future<Output = TaskId>>(futures: impl Iterator<Item = 
         }
     })
     .await;
+}
+
+/// Tasks in each state, and how often they moved.
+fn tally(store: &Arc<dyn Store>) -> ([usize; 5], [usize; 7]) {
+    let tally = store.tally();
+    let states = Status::ALL.map(|status| tally.of(status));
+    (states, Move::ALL.map(|kind| tally.moved(kind)))
+}
+
+async fn the_tally_is_of_what_was_answered(fixture: fn(StoreOptions) -> Fixture) {
+    let fixture = fixture(OPTIONS);
+    let store = &fixture.store;
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        ids.push(create(store, example_task(None)).await);
+    }
+    assert_eq!(tally(store), ([4, 0, 0, 0, 0], [4, 0, 0, 0, 0, 0, 0]));
+    let fail = Event::Fail {
+        fence: FIRST,
+        failure: failure("x"),
+        retry: false,
+    };
+    let steps = [
+        (0, ask(&["a", "b"]), [3, 1, 0, 0, 0]),
+        (0, answer(&["a"]), [3, 1, 0, 0, 0]),
+        (0, answer(&["b"]), [4, 0, 0, 0, 0]),
+        (0, complete(), [3, 0, 1, 0, 0]),
+        (1, fail, [2, 0, 1, 1, 0]),
+        (2, ask(&["a"]), [1, 1, 1, 1, 0]),
+        (2, Event::Cancel, [1, 0, 1, 1, 1]),
+        // What changes nothing, or is refused.
+        (2, Event::Cancel, [1, 0, 1, 1, 1]),
+        (0, complete(), [1, 0, 1, 1, 1]),
+        (3, answer(&["z"]), [1, 0, 1, 1, 1]),
+    ];
+    for (task, event, states) in steps {
+        let about = format!("{event:?}");
+        apply(store, ids[task], event, 2_000).await.unwrap();
+        assert_eq!(tally(store).0, states, "{about}");
+    }
+    let missing = apply(store, TaskId::random(), Event::Cancel, 2_000).await;
+    assert_eq!(missing.unwrap(), Applied::Missing);
+    assert_eq!(tally(store).1, [4, 2, 1, 1, 1, 1, 0]);
+    let swept = store.sweep(expire(), Millis::MAX / 2).await.unwrap();
+    assert_eq!(swept.removed, 3);
+    assert_eq!(tally(store), ([1, 0, 0, 0, 0], [4, 2, 1, 1, 1, 1, 3]));
 }

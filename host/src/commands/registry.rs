@@ -1,18 +1,19 @@
 //! `cofferdam pull` and `cofferdam push`: components from registries to files, and back.
 
+use crate::limits::COMPONENT_BYTES;
+use crate::registry::{Client, Reference};
+use crate::signature;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use cofferdam::limits::COMPONENT_BYTES;
-use cofferdam::registry::{Client, Reference};
-use cofferdam::signature;
 use std::fs::{self, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
+/// What `pull` is told.
 #[derive(Args)]
-pub(crate) struct PullArguments {
+pub struct PullArguments {
     /// oci://HOST[:PORT]/REPOSITORY[:TAG][@sha256:HEX]
     reference: Reference,
     /// The file to write. [default: the repository's last
@@ -23,8 +24,9 @@ pub(crate) struct PullArguments {
     registry: RegistryArguments,
 }
 
+/// What `push` is told.
 #[derive(Args)]
-pub(crate) struct PushArguments {
+pub struct PushArguments {
     /// A .wasm component.
     #[arg(value_name = "FILE")]
     component: PathBuf,
@@ -47,7 +49,7 @@ struct RegistryArguments {
 }
 
 /// Pulls, writes, and prints the reference that pins what came.
-pub(crate) fn pull(arguments: PullArguments) -> Result<()> {
+pub fn pull(arguments: PullArguments) -> Result<()> {
     let client = Client::new(arguments.registry.ca_file.as_deref())?;
     let reference = arguments.reference;
     let output = arguments.output.unwrap_or_else(|| {
@@ -73,7 +75,7 @@ pub(crate) fn pull(arguments: PullArguments) -> Result<()> {
 }
 
 /// Pushes, and prints the reference that pins it.
-pub(crate) fn push(arguments: PushArguments) -> Result<()> {
+pub fn push(arguments: PushArguments) -> Result<()> {
     let client = Client::new(arguments.registry.ca_file.as_deref())?;
     let path = &arguments.component;
     let unreadable = || format!("cannot read {}", path.display());

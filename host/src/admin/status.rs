@@ -1,0 +1,225 @@
+//! How a server is, for people and scripts: `GET /status`.
+
+use crate::catalog::{self, Refused, Served, TaskSupport};
+use crate::metrics::{Latencies, Outcome, ToolMetrics};
+use crate::server::Server;
+use crate::store::Tally;
+use crate::task;
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, SystemTime};
+
+/// How a server is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Version of the program.
+    pub version: String,
+    /// Seconds since it started.
+    pub uptime_seconds: u64,
+    /// What it serves, in the order it is listed.
+    pub tools: Vec<Tool>,
+    /// What serves them.
+    pub components: Vec<Component>,
+    /// What does not serve as it is, and why.
+    pub refused: Vec<Refused>,
+    /// Instances of components.
+    pub instances: Instances,
+    /// Open `subscriptions/listen` streams.
+    pub listens: Listens,
+    /// Open connections of clients.
+    pub connections: Connections,
+    /// Tasks; none if they are not offered.
+    pub tasks: Option<Tasks>,
+}
+
+/// A tool that is served.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Its name on the server.
+    pub name: String,
+    /// Name of the component that serves it.
+    pub component: String,
+    /// Digest of that component.
+    pub digest: String,
+    /// Whether calls may become tasks: `none`, `optional`, `required`.
+    pub task_support: String,
+    /// Calls that were answered or abandoned since it is served.
+    pub calls: u64,
+    /// Those that came to an error, by the tool's word or the server's.
+    pub errors: u64,
+    /// How long calls took to be answered; none without calls.
+    pub latency_ms: Option<LatencyMillis>,
+    /// CPU time of its runs.
+    pub cpu_seconds: f64,
+}
+
+/// How long calls took, milliseconds, a sixteenth too much at most.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencyMillis {
+    /// Half of them took no longer.
+    pub p50: f64,
+    /// 99 of 100 took no longer.
+    pub p99: f64,
+    /// None took longer.
+    pub max: f64,
+}
+
+/// A component that serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Component {
+    /// As it was configured.
+    pub name: String,
+    /// Lower-case hexadecimal sha-256.
+    pub digest: String,
+    /// Since when, RFC 3339.
+    pub serving_since: String,
+    /// How many tools it serves.
+    pub tools: usize,
+}
+
+/// Instances of components.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instances {
+    /// Those that there are now.
+    pub running: usize,
+    /// As many may be at once.
+    pub limit: usize,
+    /// Runs that wait for one.
+    pub waiting: usize,
+}
+
+/// Open streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listens {
+    /// Those that there are now.
+    pub open: usize,
+    /// As many may be at once.
+    pub limit: usize,
+}
+
+/// Open connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connections {
+    /// Those that there are now.
+    pub open: usize,
+    /// As many may be at once.
+    pub limit: usize,
+}
+
+/// Tasks by their state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tasks {
+    /// Not over, and not waiting for their clients.
+    pub working: usize,
+    /// Waiting for their clients.
+    pub input_required: usize,
+    /// With a result.
+    pub completed: usize,
+    /// With an error.
+    pub failed: usize,
+    /// Cancelled.
+    pub cancelled: usize,
+    /// Those with a run now. The others that are not over are parked.
+    pub running: usize,
+}
+
+impl Status {
+    /// How it is now.
+    #[must_use]
+    pub fn of(server: &Server) -> Self {
+        let metrics = server.metrics();
+        let started = metrics.started();
+        let catalog = server.catalog().now();
+        let components = catalog.components();
+        let tools = components.iter().flat_map(|component| {
+            let tools = component.tools.iter();
+            tools.map(|tool| Tool::of(component, tool, &metrics.tool(&tool.name)))
+        });
+        let settings = server.settings();
+        let runtime = server.runtime();
+        let tasks = server.tasks();
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            uptime_seconds: started.elapsed().unwrap_or_default().as_secs(),
+            tools: tools.collect(),
+            components: components.iter().map(|it| Component::of(it)).collect(),
+            refused: catalog.refused().to_vec(),
+            instances: Instances {
+                running: runtime.running(),
+                limit: runtime.most_running(),
+                waiting: runtime.waiting(),
+            },
+            listens: Listens {
+                open: server.listening(),
+                limit: settings.server.max_listens,
+            },
+            connections: Connections {
+                open: metrics.connections().taken(),
+                limit: settings.server.max_connections,
+            },
+            tasks: tasks.map(|tasks| Tasks::of(&tasks.tally(), tasks.running())),
+        }
+    }
+}
+
+impl Component {
+    fn of(served: &Served) -> Self {
+        Self {
+            name: served.name.clone(),
+            digest: served.digest.clone(),
+            serving_since: timestamp(served.since),
+            tools: served.tools.len(),
+        }
+    }
+}
+
+impl Tool {
+    fn of(served: &Served, tool: &catalog::Tool, metrics: &ToolMetrics) -> Self {
+        Self {
+            name: tool.name.to_string(),
+            component: served.name.clone(),
+            digest: served.digest.clone(),
+            task_support: match tool.task_support {
+                TaskSupport::None => "none",
+                TaskSupport::Optional => "optional",
+                TaskSupport::Required => "required",
+            }
+            .to_owned(),
+            calls: Outcome::ALL.iter().map(|it| metrics.calls(*it)).sum(),
+            errors: metrics.calls(Outcome::ToolError) + metrics.calls(Outcome::Error),
+            latency_ms: LatencyMillis::of(&metrics.latencies()),
+            cpu_seconds: metrics.cpu().as_secs_f64(),
+        }
+    }
+}
+
+impl LatencyMillis {
+    fn of(latencies: &Latencies) -> Option<Self> {
+        let millis = |time: Duration| time.as_secs_f64() * 1_000.0;
+        Some(Self {
+            p50: millis(latencies.quantile(0.5)?),
+            p99: millis(latencies.quantile(0.99)?),
+            max: millis(latencies.max()?),
+        })
+    }
+}
+
+impl Tasks {
+    fn of(tally: &Tally, running: usize) -> Self {
+        Self {
+            working: tally.of(task::Status::Working),
+            input_required: tally.of(task::Status::InputRequired),
+            completed: tally.of(task::Status::Completed),
+            failed: tally.of(task::Status::Failed),
+            cancelled: tally.of(task::Status::Cancelled),
+            running,
+        }
+    }
+}
+
+/// A time, to the second.
+fn timestamp(time: SystemTime) -> String {
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH);
+    let seconds = seconds.unwrap_or_default().as_secs();
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(seconds).map_or_else(|_| String::new(), |time| time.to_string())
+}

@@ -1,0 +1,240 @@
+//! What a server counts, in the text format of Prometheus: `GET /metrics`.
+//!
+//! Invariant: names begin with `cofferdam_`, and say their unit; there are series for the tools that
+//! are served now, and a fixed number of others.
+
+use crate::metrics::{Limit, Metrics, Outcome, ReloadOutcome, ToolMetrics};
+use crate::server::Server;
+use crate::store::Move;
+use crate::task;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::prometheus_text;
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, MetricEncoder, NoLabelSet,
+};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// The type of what [`encode`] gives.
+pub(super) const CONTENT_TYPE: &str = prometheus_text::CONTENT_TYPE;
+
+static SECONDS: Unit = Unit::Seconds;
+static BYTES: Unit = Unit::Bytes;
+
+/// All there is.
+pub(super) fn encode(server: &Arc<Server>) -> Result<String, fmt::Error> {
+    let mut registry = Registry::with_prefix("cofferdam");
+    registry.register_collector(Box::new(Scrape(Arc::clone(server))));
+    let mut text = String::new();
+    prometheus_text::encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+/// One look at a server.
+struct Scrape(Arc<Server>);
+
+impl fmt::Debug for Scrape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scrape").finish_non_exhaustive()
+    }
+}
+
+impl Collector for Scrape {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut page = Page(&mut encoder);
+        let metrics = self.0.metrics();
+        self.process(&mut page)?;
+        self.tools(&mut page)?;
+        self.tasks(&mut page)?;
+        self.load(&mut page)?;
+        let refusals = Limit::ALL.map(|limit| (limit.name(), metrics.refusals(limit)));
+        page.counters(
+            "refusals",
+            "What a limit refused, the server's or a tenant's",
+            "limit",
+            refusals,
+        )?;
+        reloads(&mut page, metrics)
+    }
+}
+
+impl Scrape {
+    fn process(&self, page: &mut Page<'_, '_>) -> fmt::Result {
+        let version = [("version", env!("CARGO_PKG_VERSION"))];
+        page.family("build", "The program", None, MetricType::Info)?
+            .encode_info(&version)?;
+        let started = self.0.metrics().started();
+        let started = started.duration_since(SystemTime::UNIX_EPOCH);
+        let started = started.unwrap_or_default().as_secs_f64();
+        let help = "When the server started, since the Unix epoch";
+        page.gauge("start_time", help, Some(&SECONDS), started)?;
+        match resident_bytes() {
+            Some(bytes) => {
+                let help = "Memory of the server's process that is in RAM";
+                page.gauge("process_resident_memory", help, Some(&BYTES), bytes)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn tools(&self, page: &mut Page<'_, '_>) -> fmt::Result {
+        let catalog = self.0.catalog().now();
+        let tools = catalog.tools();
+        let tools: Vec<(&str, Arc<ToolMetrics>)> = tools
+            .map(|tool| (&*tool.name, self.0.metrics().tool(&tool.name)))
+            .collect();
+
+        let help = "Calls that were answered, or abandoned by their clients";
+        let mut family = page.family("calls", help, None, MetricType::Counter)?;
+        for (name, tool) in &tools {
+            for outcome in Outcome::ALL {
+                let labels = [("tool", *name), ("outcome", outcome.name())];
+                counter(family.encode_family(&labels)?, &tool.calls(outcome))?;
+            }
+        }
+        let help = "Time from a call to its answer, or to when its client went away";
+        let kind = MetricType::Histogram;
+        let mut family = page.family("call_duration", help, Some(&SECONDS), kind)?;
+        for (name, tool) in &tools {
+            let times = tool.latencies();
+            family
+                .encode_family(&[("tool", *name)])?
+                .encode_histogram::<NoLabelSet>(
+                    times.sum().as_secs_f64(),
+                    times.count(),
+                    &times.buckets(),
+                    None,
+                )?;
+        }
+        let help = "CPU time of the instances of a tool, those of tasks included";
+        let kind = MetricType::Counter;
+        let mut family = page.family("tool_cpu", help, Some(&SECONDS), kind)?;
+        for (name, tool) in &tools {
+            let labels = [("tool", *name)];
+            counter(family.encode_family(&labels)?, &tool.cpu().as_secs_f64())?;
+        }
+        let help = "Tools that are served";
+        page.gauge("tools", help, None, catalog.tools().count())?;
+        let help = "Components that serve";
+        page.gauge("components", help, None, catalog.components().len())?;
+        let help = "Components that cannot serve";
+        page.gauge("load_errors", help, None, catalog.refused().len())
+    }
+
+    fn tasks(&self, page: &mut Page<'_, '_>) -> fmt::Result {
+        let Some(tasks) = self.0.tasks() else {
+            return Ok(());
+        };
+        let tally = tasks.tally();
+        let mut family = page.family("tasks", "Tasks by their state", None, MetricType::Gauge)?;
+        for status in task::Status::ALL {
+            family
+                .encode_family(&[("state", status.name())])?
+                .encode_gauge(&tally.of(status))?;
+        }
+        let help = "Tasks with a run now; of the unfinished ones the others are parked";
+        page.gauge("task_runs", help, None, tasks.running())?;
+        let moves = Move::ALL.map(|kind| (kind.name(), tally.moved(kind) as u64));
+        let help = "What became of tasks";
+        page.counters("task_transitions", help, "kind", moves)
+    }
+
+    fn load(&self, page: &mut Page<'_, '_>) -> fmt::Result {
+        let runtime = self.0.runtime();
+        let limits = &self.0.settings().server;
+        let connections = self.0.metrics().connections().taken();
+        let (running, waiting) = (runtime.running(), runtime.waiting());
+        let gauges = [
+            ("instances", "Instances of components", running),
+            (
+                "instances_limit",
+                "Instances that may be at once",
+                runtime.most_running(),
+            ),
+            ("queue_length", "Runs that wait for an instance", waiting),
+            (
+                "listens",
+                "Open subscriptions/listen streams",
+                self.0.listening(),
+            ),
+            (
+                "listens_limit",
+                "Streams that may be open at once",
+                limits.max_listens,
+            ),
+            ("connections", "Open connections of clients", connections),
+            (
+                "connections_limit",
+                "Connections that may be open at once",
+                limits.max_connections,
+            ),
+        ];
+        for (name, help, value) in gauges {
+            page.gauge(name, help, None, value)?;
+        }
+        Ok(())
+    }
+}
+
+fn reloads(page: &mut Page<'_, '_>, metrics: &Metrics) -> fmt::Result {
+    let reloads = ReloadOutcome::ALL.map(|outcome| (outcome.name(), metrics.reloads(outcome)));
+    page.counters("reloads", "Reloads of the components", "outcome", reloads)
+}
+
+/// Where metrics are written.
+struct Page<'a, 'e>(&'a mut DescriptorEncoder<'e>);
+
+impl Page<'_, '_> {
+    fn family(
+        &mut self,
+        name: &'static str,
+        help: &str,
+        unit: Option<&'static Unit>,
+        kind: MetricType,
+    ) -> Result<MetricEncoder<'_>, fmt::Error> {
+        self.0.encode_descriptor(name, help, unit, kind)
+    }
+
+    fn gauge(
+        &mut self,
+        name: &'static str,
+        help: &str,
+        unit: Option<&'static Unit>,
+        value: impl EncodeGaugeValue,
+    ) -> fmt::Result {
+        self.0
+            .encode_descriptor(name, help, unit, MetricType::Gauge)?
+            .encode_gauge(&value)
+    }
+
+    /// Counters that differ by one label.
+    fn counters<const N: usize>(
+        &mut self,
+        name: &'static str,
+        help: &str,
+        label: &'static str,
+        values: [(&'static str, u64); N],
+    ) -> fmt::Result {
+        let mut family = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (kind, value) in values {
+            counter(family.encode_family(&[(label, kind)])?, &value)?;
+        }
+        Ok(())
+    }
+}
+
+fn counter(mut encoder: MetricEncoder<'_>, value: &impl EncodeCounterValue) -> fmt::Result {
+    encoder.encode_counter::<NoLabelSet, _, u64>(value, None)
+}
+
+/// What the system says of this process.
+fn resident_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
+    pages.checked_mul(rustix::param::page_size() as u64)
+}

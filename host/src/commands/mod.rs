@@ -1,0 +1,20 @@
+//! Commands that speak to something else than a server of their own.
+//!
+//! Each gives `true` if all is well, and `false` if what it told makes the program fail. What they print
+//! of others holds no control characters, so that nobody writes to the terminal through them.
+
+mod operator;
+mod registry;
+mod reload;
+mod status;
+
+pub use operator::{Operator, OperatorError};
+pub use registry::{PullArguments, PushArguments, pull, push};
+pub use reload::reload;
+pub use status::status;
+
+/// A line of text, whatever others put into it.
+fn clean(text: &str) -> String {
+    let visible = |char: char| if char.is_control() { '\u{fffd}' } else { char };
+    text.chars().map(visible).collect()
+}

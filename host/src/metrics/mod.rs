@@ -1,0 +1,345 @@
+//! What a server counts of itself while it works.
+//!
+//! Invariants: there are numbers by tool, by outcome and by limit, and nothing of what calls hold or of
+//! whose they are; a call looks its counters up once, and from then on adds to atomics, without a lock
+//! and without memory of its own; there are counters for the tools that are served, and for no others.
+
+mod latency;
+
+pub use latency::{Latencies, Latency};
+
+use crate::places::Places;
+use arc_swap::ArcSwap;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A result.
+    Result,
+    /// A result that the tool calls an error, or arguments that do not fit.
+    ToolError,
+    /// A JSON-RPC error.
+    Error,
+    /// A task.
+    Task,
+    /// The client has to answer first, and to call again.
+    Asked,
+    /// The client went away before there was anything else.
+    Abandoned,
+}
+
+impl Outcome {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Result,
+        Self::ToolError,
+        Self::Error,
+        Self::Task,
+        Self::Asked,
+        Self::Abandoned,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Result => "result",
+            Self::ToolError => "tool_error",
+            Self::Error => "error",
+            Self::Task => "task",
+            Self::Asked => "asked",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+/// A limit that refused something, the server's or a tenant's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Calls that wait for an instance.
+    Waiting,
+    /// CPU time of a tenant in a minute.
+    CpuPerMinute,
+    /// CPU time of a run.
+    Cpu,
+    /// Wall time of a call.
+    Wall,
+    /// Memory of an instance, or of a tenant's.
+    Memory,
+    /// Journal of a call.
+    Journal,
+    /// Tasks.
+    Tasks,
+    /// Streams that listen.
+    Listens,
+    /// Requests of a tenant.
+    Requests,
+    /// A body.
+    Body,
+    /// All bodies together.
+    Bodies,
+}
+
+impl Limit {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Waiting,
+        Self::CpuPerMinute,
+        Self::Cpu,
+        Self::Wall,
+        Self::Memory,
+        Self::Journal,
+        Self::Tasks,
+        Self::Listens,
+        Self::Requests,
+        Self::Body,
+        Self::Bodies,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::CpuPerMinute => "cpu_per_minute",
+            Self::Cpu => "cpu",
+            Self::Wall => "wall",
+            Self::Memory => "memory",
+            Self::Journal => "journal",
+            Self::Tasks => "tasks",
+            Self::Listens => "listens",
+            Self::Requests => "requests",
+            Self::Body => "body",
+            Self::Bodies => "bodies",
+        }
+    }
+}
+
+/// What became of a reload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReloadOutcome {
+    /// All that was found serves.
+    Complete,
+    /// Some of what was found does not serve.
+    Refused,
+}
+
+impl ReloadOutcome {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Complete, Self::Refused];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// Counters in a row, one for each of a kind.
+#[derive(Debug)]
+struct Counters<const N: usize>([AtomicU64; N]);
+
+impl<const N: usize> Default for Counters<N> {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
+}
+
+impl<const N: usize> Counters<N> {
+    fn add(&self, index: usize) {
+        self.0[index].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn get(&self, index: usize) -> u64 {
+        self.0[index].load(Ordering::Relaxed)
+    }
+}
+
+/// The counters of a server.
+#[derive(Debug)]
+pub struct Metrics {
+    started: SystemTime,
+    tools: ArcSwap<HashMap<Arc<str>, Arc<ToolMetrics>>>,
+    /// Takes what calls of tools do that are not served any more. Nobody reads it.
+    gone: Arc<ToolMetrics>,
+    refusals: Counters<{ Limit::ALL.len() }>,
+    reloads: Counters<{ ReloadOutcome::ALL.len() }>,
+    connections: Places,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            started: SystemTime::now(),
+            tools: ArcSwap::default(),
+            gone: Arc::default(),
+            refusals: Counters::default(),
+            reloads: Counters::default(),
+            connections: Places::default(),
+        }
+    }
+}
+
+impl Metrics {
+    /// When the server started.
+    #[must_use]
+    pub fn started(&self) -> SystemTime {
+        self.started
+    }
+
+    /// From now on these tools are served. Those that were before go on counting; what others counted
+    /// is gone. To be called before calls of new tools come.
+    pub fn serve<'a>(&self, names: impl IntoIterator<Item = &'a Arc<str>>) {
+        let before = self.tools.load();
+        let counters = |name: &Arc<str>| before.get(name).cloned().unwrap_or_default();
+        let names = names.into_iter();
+        let now = names.map(|name| (Arc::clone(name), counters(name)));
+        self.tools.store(Arc::new(now.collect()));
+    }
+
+    /// The counters of a tool; if it is not served, some that nobody reads.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Arc<ToolMetrics> {
+        let tools = self.tools.load();
+        Arc::clone(tools.get(name).unwrap_or(&self.gone))
+    }
+
+    /// Something was refused.
+    pub fn refuse(&self, limit: Limit) {
+        self.refusals.add(limit as usize);
+    }
+
+    /// How often a limit refused something.
+    #[must_use]
+    pub fn refusals(&self, limit: Limit) -> u64 {
+        self.refusals.get(limit as usize)
+    }
+
+    /// A reload ended.
+    pub fn reloaded(&self, outcome: ReloadOutcome) {
+        self.reloads.add(outcome as usize);
+    }
+
+    /// How often reloads ended so.
+    #[must_use]
+    pub fn reloads(&self, outcome: ReloadOutcome) -> u64 {
+        self.reloads.get(outcome as usize)
+    }
+
+    /// Connections of clients. Each takes a place; there is no end of them here.
+    #[must_use]
+    pub fn connections(&self) -> &Places {
+        &self.connections
+    }
+}
+
+/// The counters of one tool.
+#[derive(Debug, Default)]
+pub struct ToolMetrics {
+    calls: Counters<{ Outcome::ALL.len() }>,
+    latency: Latency,
+    cpu_nanos: AtomicU64,
+}
+
+impl ToolMetrics {
+    /// A call begins. It is counted when what this gives is ended or dropped.
+    #[must_use]
+    pub fn begin(self: &Arc<Self>) -> Counting {
+        Counting {
+            tool: Arc::clone(self),
+            started: Instant::now(),
+            outcome: Outcome::Abandoned,
+        }
+    }
+
+    /// Its runs used CPU time.
+    pub fn used_cpu(&self, nanos: u64) {
+        self.cpu_nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// Calls that came to this.
+    #[must_use]
+    pub fn calls(&self, outcome: Outcome) -> u64 {
+        self.calls.get(outcome as usize)
+    }
+
+    /// How long calls took until they were answered.
+    #[must_use]
+    pub fn latencies(&self) -> Latencies {
+        self.latency.load()
+    }
+
+    /// CPU time of its runs.
+    #[must_use]
+    pub fn cpu(&self) -> Duration {
+        Duration::from_nanos(self.cpu_nanos.load(Ordering::Relaxed))
+    }
+}
+
+/// A call that is not answered yet.
+#[derive(Debug)]
+pub struct Counting {
+    tool: Arc<ToolMetrics>,
+    started: Instant,
+    outcome: Outcome,
+}
+
+impl Counting {
+    /// It is answered.
+    pub fn end(mut self, outcome: Outcome) {
+        self.outcome = outcome;
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        self.tool.calls.add(self.outcome as usize);
+        self.tool.latency.record(self.started.elapsed());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn total(tool: &ToolMetrics) -> u64 {
+        Outcome::ALL.iter().map(|it| tool.calls(*it)).sum()
+    }
+
+    #[test]
+    fn a_call_counts_once_whether_it_is_answered_or_dropped() {
+        let tool = Arc::new(ToolMetrics::default());
+        for outcome in Outcome::ALL {
+            tool.begin().end(outcome);
+            assert_eq!(tool.calls(outcome), 1, "{outcome:?}");
+        }
+        drop(tool.begin());
+        assert_eq!(tool.calls(Outcome::Abandoned), 2);
+        assert_eq!(total(&tool), 7);
+        assert_eq!(tool.latencies().count(), 7);
+    }
+
+    #[test]
+    fn counters_stay_with_the_tools_that_stay_and_go_with_the_others() {
+        let metrics = Metrics::default();
+        let [a, b, c] = ["a", "b", "c"].map(Arc::<str>::from);
+        metrics.serve([&a, &b]);
+        let old = metrics.tool("b").begin();
+        metrics.tool("a").begin().end(Outcome::Result);
+        metrics.tool("b").begin().end(Outcome::Result);
+        metrics.serve([&a, &c]);
+        old.end(Outcome::Result);
+        metrics.tool("b").begin().end(Outcome::Result);
+        let counted = |name| total(&metrics.tool(name));
+        assert_eq!((counted("a"), counted("c")), (1, 0));
+        metrics.serve([&b]);
+        assert_eq!(counted("b"), 0, "a tool that comes back begins anew");
+    }
+}
