@@ -92,6 +92,10 @@ fn table(status: &Status) -> String {
     for refused in &status.refused {
         lines.push(format!("  {}", ending(&clean(&refused.name), WIDTH - 2)));
         lines.extend(wrapped(&clean(&refused.reason), 4));
+        if let Some(digest) = &refused.serving {
+            let digest: String = clean(digest).chars().take(12).collect();
+            lines.push(format!("    {digest} serves in its place"));
+        }
     }
     let mut text = String::new();
     for line in lines {
@@ -207,6 +211,7 @@ mod tests {
             refused: vec![Refused {
                 name: "tools/x.wasm".to_owned(),
                 reason: "not a component".to_owned(),
+                serving: Some("0123456789abcdef".to_owned()),
             }],
             instances: Instances {
                 running: 2,
@@ -252,6 +257,7 @@ tools/probe.wasm                              0123456789ab 2026-01-02T03:04:05Z
 REFUSED
   tools/x.wasm
     not a component
+    0123456789ab serves in its place
 ";
         assert_eq!(table(&example()), expected);
     }
@@ -276,6 +282,7 @@ REFUSED
         status.refused[0] = Refused {
             name: long.clone(),
             reason: format!("{long} {}", "word ".repeat(40)),
+            serving: None,
         };
         status.tasks = None;
         let table = table(&status);

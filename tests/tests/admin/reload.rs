@@ -59,7 +59,10 @@ async fn what_changed_and_what_was_refused_is_told_and_stands_in_the_status() {
     assert_eq!(changes["serving"], 2);
     let now = status(&server).await;
     assert_eq!(now["components"].as_array().map(Vec::len), Some(2));
-    assert_ne!(now["components"][0]["digest"], before["components"][0]["digest"]);
+    assert_ne!(
+        now["components"][0]["digest"],
+        before["components"][0]["digest"]
+    );
     assert_eq!(now["refused"], changes["refused"]);
     assert_eq!(tool(&now, "echo")["digest"], now["components"][1]["digest"]);
 
@@ -94,14 +97,20 @@ async fn the_command_tells_what_changed_and_fails_if_something_was_refused() {
     let output = cofferdam(&["reload", "--admin", &url], &[]).await;
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(text.starts_with("added    ") && text.contains("b.wasm ("), "{text}");
+    assert!(
+        text.starts_with("added    ") && text.contains("b.wasm ("),
+        "{text}"
+    );
     assert!(text.ends_with("2 components serve\n"), "{text}");
 
     put(&folder, "c.wasm", b"broken");
     let output = cofferdam(&["reload", "--admin", &url], &[]).await;
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(text.contains("refused  ") && text.contains("c.wasm: "), "{text}");
+    assert!(
+        text.contains("refused  ") && text.contains("c.wasm: "),
+        "{text}"
+    );
 }
 
 #[tokio::test]
