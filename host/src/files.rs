@@ -38,35 +38,46 @@ pub fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// The key in a file. A new file gets a new key.
+/// The key in a file. A new file gets a new key; of several who make it at once, all get the same.
 ///
 /// # Errors
 /// The file cannot be read or made, or is no key.
 pub fn key(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
-    let new = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path);
-    match new {
-        Ok(mut file) => {
-            let key: [u8; KEY_BYTES] = rand::random();
-            file.write_all(&key)?;
-            file.sync_all()?;
-            Ok(key)
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let mut bytes = Vec::new();
-            let file = File::open(path)?;
-            file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-            bytes.try_into().map_err(|_| {
-                let reason =
-                    format!("it is no key: a key has {KEY_BYTES} bytes; remove it for a new one");
-                io::Error::new(io::ErrorKind::InvalidData, reason)
-            })
-        }
-        Err(error) => Err(error),
+    if let Err(error) = make_key(path)
+        && error.kind() != io::ErrorKind::AlreadyExists
+    {
+        return Err(error);
     }
+    known_key(path)
+}
+
+/// The key in a file that is there.
+///
+/// # Errors
+/// The file cannot be read, or is no key.
+pub fn known_key(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
+    let mut bytes = Vec::new();
+    let file = File::open(path)?;
+    file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    bytes.try_into().map_err(|_| {
+        let reason = format!("it is no key: a key has {KEY_BYTES} bytes; remove it for a new one");
+        io::Error::new(io::ErrorKind::InvalidData, reason)
+    })
+}
+
+/// Makes a key, whole or not at all, unless there is one.
+fn make_key(path: &Path) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    // Only its owner can read such a file.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&rand::random::<[u8; KEY_BYTES]>())?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
 }
 
 /// True if only this process's user can have written an open file, and nobody else can now.
@@ -121,6 +132,21 @@ mod tests {
         assert_eq!(key(&path).unwrap(), made);
         fs::write(&path, "short").unwrap();
         assert_eq!(key(&path).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn all_who_make_a_key_at_once_have_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        let keys = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| key(&path).unwrap()))
+                .collect();
+            let keys = threads.into_iter().map(|thread| thread.join().unwrap());
+            keys.collect::<std::collections::HashSet<_>>()
+        });
+        assert_eq!(keys.len(), 1);
+        assert!(is_own(&File::open(&path).unwrap()).unwrap());
     }
 
     #[test]

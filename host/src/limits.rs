@@ -85,6 +85,8 @@ pub const RECEIVE_TIME: Duration = Duration::from_secs(30);
 pub const SEND_TIME: Duration = Duration::from_secs(30);
 /// How often guest code gives way to other work, and how finely CPU time is cut.
 pub const EPOCH: Duration = Duration::from_millis(2);
+/// CPU time that a run has before it takes turns with those that compute all the time.
+pub const HEAD_START: Duration = Duration::from_millis(1);
 /// Finest step of the clocks that guests read.
 pub const CLOCK_TICK: Duration = Duration::from_micros(100);
 /// Host memory one host call may take for its arguments, bytes. More: the guest traps.

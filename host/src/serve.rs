@@ -87,6 +87,7 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
         data,
         store,
         state_key,
+        old_state_keys,
         settings,
         sources,
         auth,
@@ -96,8 +97,11 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     } = config;
     let lock = own(&data)?;
     let archive = Archive::open(&data.join("components"))?;
-    let sealer = Sealer::from_file(&state_key)
-        .with_context(|| format!("cannot use the key file {}", state_key.display()))?;
+    let unusable = |path: &Path| format!("cannot use the key file {}", path.display());
+    let mut sealer = Sealer::new(files::key(&state_key).with_context(|| unusable(&state_key))?);
+    for path in &old_state_keys {
+        sealer = sealer.and_old(files::known_key(path).with_context(|| unusable(path))?);
+    }
     let compiled = data.join("compiled");
     let cache = CompileCache::open(&compiled)
         .with_context(|| format!("cannot keep compiled components in {}", compiled.display()))?;

@@ -7,7 +7,7 @@
 
 use super::session::{FIRST_RUN, journal_options};
 use crate::catalog::Tool;
-use crate::files::{self, KEY_BYTES};
+use crate::files::KEY_BYTES;
 use crate::journal::{Digest, Entry, Fault, Journal, Origin};
 use crate::limits::REQUEST_STATE_BYTES;
 use crate::protocol::{ClientFeatures, RpcError, check_answer, request_features};
@@ -22,8 +22,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use std::io;
-use std::path::Path;
 
 const NONCE_BYTES: usize = 24;
 /// Names the form of what is sealed; another form gets another name.
@@ -61,23 +59,29 @@ impl From<StateError> for RpcError {
     }
 }
 
-/// Seals and opens.
-pub struct Sealer(XChaCha20Poly1305);
+/// Seals, and opens.
+pub struct Sealer {
+    /// Seals, and opens.
+    key: XChaCha20Poly1305,
+    /// Open what was sealed before.
+    old: Vec<XChaCha20Poly1305>,
+}
 
 impl Sealer {
     /// With a key.
     #[must_use]
     pub fn new(key: [u8; KEY_BYTES]) -> Self {
-        Self(XChaCha20Poly1305::new(&key.into()))
+        Self {
+            key: XChaCha20Poly1305::new(&key.into()),
+            old: Vec::new(),
+        }
     }
 
-    /// With the key in a file. A new file gets a new key, readable by its owner only. Servers that
-    /// share the file take each other's states.
-    ///
-    /// # Errors
-    /// The file cannot be read or made, or is no key.
-    pub fn from_file(path: &Path) -> io::Result<Self> {
-        Ok(Self::new(files::key(path)?))
+    /// The same, which opens what was sealed with this key, too.
+    #[must_use]
+    pub fn and_old(mut self, key: [u8; KEY_BYTES]) -> Self {
+        self.old.push(XChaCha20Poly1305::new(&key.into()));
+        self
     }
 
     fn seal(&self, call: &[u8], plain: &[u8]) -> Option<String> {
@@ -88,7 +92,7 @@ impl Sealer {
             msg: plain,
             aad: call,
         };
-        sealed.extend(self.0.encrypt(&nonce, payload).ok()?);
+        sealed.extend(self.key.encrypt(&nonce, payload).ok()?);
         Some(URL_SAFE_NO_PAD.encode(sealed))
     }
 
@@ -96,7 +100,8 @@ impl Sealer {
         let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
         let (nonce, msg) = bytes.split_at_checked(NONCE_BYTES)?;
         let nonce = XNonce::try_from(nonce).ok()?;
-        self.0.decrypt(&nonce, Payload { msg, aad: call }).ok()
+        let mut keys = std::iter::once(&self.key).chain(&self.old);
+        keys.find_map(|key| key.decrypt(&nonce, Payload { msg, aad: call }).ok())
     }
 }
 

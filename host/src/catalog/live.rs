@@ -8,7 +8,7 @@ use super::choose::{Choice, Offer, choose};
 use super::find::{Found, Look, Stamp, Unreadable, Why, find};
 use super::load::{Loader, digest, source_id};
 use super::versions::Versions;
-use super::{Archive, Catalog, Component, Refused, Served, Tool, VersionError};
+use super::{Archive, Catalog, Changes, Component, Refused, Served, Tool, VersionError};
 use crate::config::{Location, Source};
 use crate::limits::COMPONENT_BYTES;
 use crate::registry::Mirror;
@@ -17,7 +17,6 @@ use crate::settings::Settings;
 use crate::signature::{self, PublicKey, SignatureError, Signer};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
@@ -34,32 +33,6 @@ pub enum CatalogError {
     /// Components, but none that serves.
     #[error("no component can serve:{}", .0.iter().map(|it| format!("\n  {}: {}", it.name, it.reason)).collect::<String>())]
     NoneServes(Vec<Refused>),
-}
-
-/// What a reload did.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changes {
-    /// Components that serve now, and did not.
-    pub added: Vec<Change>,
-    /// Components of which another version serves now.
-    pub changed: Vec<Change>,
-    /// Components that do not serve any more.
-    pub removed: Vec<Change>,
-    /// Files that do not serve as they are.
-    pub refused: Vec<Refused>,
-    /// Components that serve now.
-    pub serving: usize,
-}
-
-/// A component that changed.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    /// What the operator calls it.
-    pub name: String,
-    /// The digest of what serves now; of what served last, if it was removed.
-    pub digest: String,
-    /// The names of its tools.
-    pub tools: Vec<String>,
 }
 
 /// What a catalog is made of.
@@ -489,65 +462,4 @@ fn settle(files: &mut [File]) -> Vec<Refused> {
         }
     }
     refused
-}
-
-impl Changes {
-    fn between(before: &Catalog, after: &Catalog) -> Self {
-        let mut changes = Self {
-            refused: after.refused.clone(),
-            serving: after.components.len(),
-            ..Self::default()
-        };
-        let find = |catalog: &Catalog, name: &str| {
-            let mut components = catalog.components.iter();
-            components.find(|it| it.name == name).cloned()
-        };
-        for now in &after.components {
-            match find(before, &now.name) {
-                None => changes.added.push(Change::of(now)),
-                Some(then) if then.digest != now.digest => changes.changed.push(Change::of(now)),
-                Some(_) => {}
-            }
-        }
-        let gone = before.components.iter();
-        let gone = gone.filter(|then| find(after, &then.name).is_none());
-        changes.removed = gone.map(|then| Change::of(then)).collect();
-        changes
-    }
-
-    /// Tells what is new.
-    fn log(&self, known: &[Refused]) {
-        for (what, changes) in [
-            ("added", &self.added),
-            ("changed", &self.changed),
-            ("removed", &self.removed),
-        ] {
-            for change in changes {
-                tracing::info!(digest = change.digest, "{what} {}", change.name);
-            }
-        }
-        for refused in self.refused.iter().filter(|it| !known.contains(it)) {
-            refused.log();
-        }
-    }
-}
-
-impl Refused {
-    fn log(&self) {
-        let Self { name, reason, .. } = self;
-        match &self.serving {
-            Some(digest) => tracing::error!("refused {name}: {reason}; {digest} serves on"),
-            None => tracing::error!("refused {name}: {reason}"),
-        }
-    }
-}
-
-impl Change {
-    fn of(served: &Served) -> Self {
-        Self {
-            name: served.name.clone(),
-            digest: served.digest.clone(),
-            tools: served.tools.iter().map(|it| it.name.to_string()).collect(),
-        }
-    }
 }

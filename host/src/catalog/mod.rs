@@ -5,6 +5,7 @@
 //! others serve, its older version among them.
 
 mod archive;
+mod changes;
 mod choose;
 mod find;
 mod live;
@@ -14,8 +15,9 @@ mod versions;
 mod watch;
 
 pub use archive::{Archive, ArchiveError};
+pub use changes::{Change, Changes};
 pub use find::Look;
-pub use live::{CatalogError, CatalogParts, Change, Changes, LiveCatalog};
+pub use live::{CatalogError, CatalogParts, LiveCatalog};
 pub use tool::{Component, TaskSupport, Tool};
 pub use versions::VersionError;
 pub use watch::{Watch, WatchError};

@@ -3,6 +3,7 @@
 //! Invariant: nothing is made, opened for good, or asked over a network. An error says what is wrong
 //! and what to do; whoever asks knows where it stands.
 
+use crate::files;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,14 @@ pub(super) fn state_key(file: &Path, data: &Path) -> Result<(), String> {
         file.display(),
         folder.display()
     ))
+}
+
+/// The file of a key that sealed `requestState` before.
+pub(super) fn old_state_key(file: &Path) -> Result<(), String> {
+    files::known_key(file).map(drop).map_err(|error| {
+        let file = file.display();
+        format!("cannot read the key {file}: {error}; name a file that was the state-key before")
+    })
 }
 
 /// A component, or a folder of them.

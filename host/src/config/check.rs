@@ -29,6 +29,8 @@ pub struct Config {
     pub store: String,
     /// The file with the key that seals `requestState`.
     pub state_key: PathBuf,
+    /// The files with those that sealed it before.
+    pub old_state_keys: Vec<PathBuf>,
     /// Settings and limits.
     pub settings: Settings,
     /// Components and folders of them, each with what is put before its tools' names.
@@ -225,6 +227,15 @@ impl Config {
             data.join("request-state.key")
         });
         refuse(&at, around::state_key(&state_key, &data))?;
+        let mut old_state_keys: Vec<_> = file.old_state_keys.into_iter().map(beside).collect();
+        for (index, key) in old_state_keys.iter().enumerate() {
+            let at = place.of(&format!("old-state-keys[{index}]"));
+            refuse(&at, around::old_state_key(key))?;
+        }
+        for key in arguments.old_state_key {
+            refuse("--old-state-key", around::old_state_key(&key))?;
+            old_state_keys.push(key);
+        }
         for (index, source) in sources.iter().enumerate() {
             let at = match index < named {
                 true => place.of(&format!("tools[{index}].path")),
@@ -241,7 +252,9 @@ impl Config {
             for directory in source.grants.directories.iter() {
                 let apart = |what, own| refuse(&at, around::apart(&directory.host, what, own));
                 apart("the data directory", &data)?;
-                apart("the key of request states", &state_key)?;
+                for key in old_state_keys.iter().chain([&state_key]) {
+                    apart("a key of request states", key)?;
+                }
                 // Whoever writes there says what is served.
                 for Source { location, .. } in sources.iter().filter(|_| directory.write) {
                     if let Location::Path(path) = location {
@@ -255,6 +268,7 @@ impl Config {
             store,
             data,
             state_key,
+            old_state_keys,
             settings,
             sources,
             auth,

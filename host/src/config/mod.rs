@@ -45,6 +45,9 @@ pub struct Arguments {
     /// folder]
     #[arg(long, value_name = "FILE")]
     pub state_key: Option<PathBuf>,
+    /// A key that sealed it before, which opens it still. May be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub old_state_key: Vec<PathBuf>,
     /// Change a setting, for example tasks.ttl-ms=60000. May be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,

@@ -15,6 +15,7 @@ pub(super) struct File {
     pub(super) data: Option<PathBuf>,
     pub(super) store: Option<String>,
     pub(super) state_key: Option<PathBuf>,
+    pub(super) old_state_keys: Vec<PathBuf>,
     pub(super) server: ServerLimits,
     pub(super) sandbox: SandboxLimits,
     pub(super) tasks: TaskLimits,

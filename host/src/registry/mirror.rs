@@ -6,12 +6,12 @@
 //! operator said that it may.
 
 use super::{Client, Digest, Manifest, Pull, Reference, RegistryError};
+use crate::files;
 use crate::limits::COMPONENT_BYTES;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -110,11 +110,7 @@ impl Mirror {
         let mirror = Self {
             folder: folder.to_owned(),
         };
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(|error| mirror.failed(error))?;
+        files::make_folder(folder).map_err(|error| mirror.failed(error))?;
         for name in mirror.names()? {
             if name.starts_with(PART) {
                 mirror.remove(&name)?;

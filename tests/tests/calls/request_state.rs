@@ -166,6 +166,34 @@ async fn a_call_goes_on_at_another_server_with_the_same_key() {
 
 // M-30: what the client has to carry is limited.
 #[tokio::test]
+async fn a_key_is_changed_and_calls_go_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = |name: &str| folder.path().join(name);
+    let new = Options::probe().state_key(&key("new"));
+    let both = key("old");
+    let both = both.to_str().expect("UTF-8");
+    let both = new.clone().argument("--old-state-key").argument(both);
+    let (_, said) = Server::refuse(both.clone()).await;
+    assert!(said.contains("--old-state-key"), "{said}");
+
+    let server = Server::start(Options::probe().state_key(&key("old"))).await;
+    let arguments = json!({"keys": ["a"], "again": ["k"], "begin": "never"});
+    let first = forms(&server).asked("ask", arguments).await;
+    let server = server.restart_with(both).await;
+    let first = first.through(&forms(&server));
+    // What is sealed now is sealed with the new key.
+    let second = first.asked(json!({"a": accept("1")})).await;
+    let server = server.restart_with(new).await;
+    let client = forms(&server);
+    refused(&first.through(&client), first.state()).await;
+    let result = second.through(&client).result(json!({"k": accept("2")}));
+    assert_eq!(
+        result.await["structuredContent"],
+        json!({"a": accept("1"), "k": accept("2")})
+    );
+}
+
+#[tokio::test]
 async fn a_call_with_too_much_behind_it_cannot_ask() {
     let server = Server::start(Options::probe()).await;
     let client = forms(&server);

@@ -65,6 +65,7 @@ async fn in_memory() {
             "compiled.key",
             "components",
             "lock",
+            "registry",
             "request-state.key"
         ]
     );
