@@ -182,10 +182,6 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     if resumed > 0 {
         tracing::info!("{resumed} unfinished tasks go on");
     }
-    let _janitor = server
-        .tasks()
-        .map(|tasks| Janitor::start(Arc::clone(tasks)));
-    tokio::spawn(keep_current(Arc::clone(&server), watch, hangup));
     let url = transport.url();
     let mut announcement =
         format!("listening on {url} ({tools} tools from {components} components)\n");
@@ -198,6 +194,11 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     std::io::stdout()
         .write_all(announcement.as_bytes())
         .context("cannot write to standard output")?;
+    // A rehearsed server dies at a write of theirs, too: whoever started it must know it by then.
+    let _janitor = server
+        .tasks()
+        .map(|tasks| Janitor::start(Arc::clone(tasks)));
+    tokio::spawn(keep_current(Arc::clone(&server), watch, hangup));
 
     let watched = Arc::clone(&server);
     tokio::spawn(async move {

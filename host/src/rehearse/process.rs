@@ -7,6 +7,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::Request;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
+use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -95,6 +96,9 @@ impl Wire for Server {
 
 async fn spawn(component: &Path, data: &Path, death: Death) -> Result<(Child, SocketAddr)> {
     let program = std::env::current_exe().context("cannot find this program")?;
+    // Read if it does not start; of no one else's concern.
+    let log = data.join("rehearsal.log");
+    let complaints = File::create(&log).context("cannot write the log of a server")?;
     let mut child = Command::new(program)
         .arg("serve")
         .arg(component)
@@ -104,7 +108,7 @@ async fn spawn(component: &Path, data: &Path, death: Death) -> Result<(Child, So
         .arg(data)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(complaints)
         .kill_on_drop(true)
         .spawn()
         .context("cannot start a server")?;
@@ -116,6 +120,10 @@ async fn spawn(component: &Path, data: &Path, death: Death) -> Result<(Child, So
     });
     match address {
         Some(address) => Ok((child, address)),
-        None => bail!("the server did not start: {line:?}"),
+        None => {
+            let ended = child.wait().await?;
+            let said = fs::read_to_string(&log).unwrap_or_default();
+            bail!("the server did not start ({ended}):\n{}", said.trim_end())
+        }
     }
 }
