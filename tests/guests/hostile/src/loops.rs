@@ -10,6 +10,7 @@ use wasip2::io::poll::poll;
 #[tool(task = "optional")]
 pub fn spin(call: &Call) -> Result<String> {
     begin(call)?;
+    log::info("begun");
     let mut sum = 0_u64;
     loop {
         sum = black_box(sum.wrapping_add(1));
@@ -20,6 +21,7 @@ pub fn spin(call: &Call) -> Result<String> {
 #[tool(task = "optional")]
 pub fn deaf(call: &Call, ms: u64) -> Result<String> {
     begin(call)?;
+    log::info("begun");
     loop {
         let _ = call.sleep(Duration::from_millis(ms));
     }
@@ -43,6 +45,7 @@ pub enum Never {
 #[tool(task = "optional")]
 pub fn doze(call: &Call, how: Never) -> Result<String> {
     begin(call)?;
+    log::info("begun");
     match how {
         Never::Instant => subscribe_instant(u64::MAX).block(),
         Never::Duration => subscribe_duration(u64::MAX).block(),
