@@ -212,7 +212,7 @@ impl World {
         let (store, id, now) = (&self.store, self.id, self.now);
         match happening {
             Happening::Claim => {
-                if let Some(claim) = store.claim(id, failure("lost"), now).await.unwrap() {
+                if let Some(claim) = store.claim(id, None, failure("lost"), now).await.unwrap() {
                     self.runs.push(Run::new(claim));
                 }
             }

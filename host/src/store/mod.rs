@@ -6,6 +6,7 @@
 mod counts;
 #[cfg(test)]
 mod interleavings;
+mod leases;
 mod lock;
 mod memory;
 mod sqlite;
@@ -17,7 +18,8 @@ pub use memory::MemoryStore;
 pub use sqlite::SqliteStore;
 
 use crate::task::{
-    Change, Claim, Event, Failure, Millis, NewTask, Refusal, Retention, Task, TaskId, Writes,
+    Change, Claim, Event, Failure, Millis, NewTask, NodeId, Refusal, Retention, Task, TaskId,
+    Writes,
 };
 use async_trait::async_trait;
 use std::collections::HashSet;
@@ -95,6 +97,15 @@ pub struct Unfinished {
     pub ready: Vec<(TaskId, Millis)>,
 }
 
+/// A task that a node holds now, to run it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Due {
+    /// Which.
+    pub id: TaskId,
+    /// Its owner's tenant.
+    pub tenant: String,
+}
+
 /// What a store needs to know of the settings.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
@@ -107,6 +118,12 @@ pub struct StoreOptions {
 }
 
 /// A task store.
+///
+/// Several nodes may use one. A node has a lease, which it renews ([`Store::renew`]), and *holds* tasks
+/// under it: those that it makes, takes when they are due, or claims. It holds a task until it
+/// releases it, until the task or its attempt ends, or until its lease is over and another node
+/// takes what it held. A node without a lease holds nothing. Holding keeps two nodes from running
+/// the same; what makes it harmless if they do is the fence of each claim ([`Event::Claim`]).
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Keeps a new task, its job and the beginning of its journal, all or nothing.
@@ -136,17 +153,52 @@ pub trait Store: Send + Sync + 'static {
         now: Millis,
     ) -> Result<Applied, StoreError>;
 
-    /// Takes a task for a run, if it is ready ([`Event::Claim`]). `None` if it is not, is not there,
-    /// or failed because of `lost`.
+    /// Takes a task for a run, if it is ready ([`Event::Claim`]); from then on the node that is named
+    /// holds it, or nobody. `None` if it is not ready, is not there, another node holds it whose lease
+    /// is not over, or it failed because of `lost`.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`].
     async fn claim(
         &self,
         id: TaskId,
+        node: Option<NodeId>,
         lost: Failure,
         now: Millis,
     ) -> Result<Option<Claim>, StoreError>;
+
+    /// Makes a node hold tasks that are to run at `now` and that nobody holds, or only nodes whose
+    /// leases are over, which end with that: those that wait longest, at most so many. Each is to be
+    /// claimed when its run begins, or released. None if the node itself has no lease.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn take_due(
+        &self,
+        node: NodeId,
+        limit: usize,
+        now: Millis,
+    ) -> Result<Vec<Due>, StoreError>;
+
+    /// When it is worth to take again, if nothing happens meanwhile: the soonest time at which a task
+    /// that nobody holds is to run, or at which the lease of a node other than this one is over.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn next_due(&self, node: NodeId) -> Result<Option<Millis>, StoreError>;
+
+    /// Sets until when the node's lease lasts, for all that it holds. False if it had none: it is new,
+    /// or others took it for dead, and what it still runs may be theirs.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn renew(&self, node: NodeId, until: Millis) -> Result<bool, StoreError>;
+
+    /// The node does not run the task any more; whoever takes it may.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn release(&self, id: TaskId, node: NodeId) -> Result<(), StoreError>;
 
     /// Handles one batch of what is due: applies `expire` to unfinished tasks whose time is over,
     /// removes final tasks whose time has come.

@@ -266,7 +266,7 @@ impl Tasks {
         if !self.register(id, cancel) {
             return Ok(None);
         }
-        let claim = self.store.claim(id, lost(), now()).await;
+        let claim = self.store.claim(id, None, lost(), now()).await;
         if !matches!(claim, Ok(Some(_))) {
             self.run_over(id).await;
             self.listeners.publish(id);

@@ -1,21 +1,22 @@
 //! One suite for every store.
 //!
 //! `tasks` is what clients see and time does, `runs` what a run keeps and who may go on with a task,
-//! `agreement` that the stores do the same in every order. Here are the stores, and what tests make
+//! `leases` which node holds a task, `agreement` that the stores do the same in every order. Here are the stores, and what tests make
 //! tasks and events of.
 
 mod agreement;
+mod leases;
 mod runs;
 mod tasks;
 
-use super::{Applied, Full, MemoryStore, SqliteStore, Store, StoreError, StoreOptions};
+use super::{Applied, Due, Full, MemoryStore, SqliteStore, Store, StoreError, StoreOptions};
 use crate::journal::{Seed, Segment};
 use crate::limits::SWEEP_BATCH;
 use crate::limits::{RunLimits, SandboxLimits, TaskLimits};
 use crate::protocol::raw;
 use crate::task::{
-    Event, Failure, Fence, Job, Millis, NewTask, Outcome, Refusal, Retention, Setup, Status, Task,
-    TaskId, Wait, Writes, example_task,
+    Event, Failure, Fence, Job, Millis, NewTask, NodeId, Outcome, Refusal, Retention, Setup,
+    Status, Task, TaskId, Wait, Writes, example_task,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -93,6 +94,7 @@ pub(in crate::store) fn new(task: Task, writes: Writes) -> NewTask {
         task,
         job: job(),
         writes,
+        node: None,
         most: usize::MAX,
         most_stored: usize::MAX,
     }
