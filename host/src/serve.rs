@@ -131,11 +131,10 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
         None => Origin::Live,
         Some(death) => Origin::Rehearsed(Rehearsal::dying(death.entry())),
     };
-    let store = settings
-        .tasks
-        .enabled
-        .then(|| store::open(&store, &data, store_options))
-        .transpose()?;
+    let store = match settings.tasks.enabled {
+        true => Some(store::open(&store, &data, store_options).await?),
+        false => None,
+    };
     let server = Server::new(Parts {
         settings,
         runtime,

@@ -9,12 +9,14 @@ mod interleavings;
 mod leases;
 mod lock;
 mod memory;
+mod postgres;
 mod sqlite;
 #[cfg(test)]
 mod suite;
 
 pub use lock::{LockError, lock_file};
 pub use memory::MemoryStore;
+pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 
 use crate::task::{
@@ -220,34 +222,46 @@ pub trait Store: Send + Sync + 'static {
     async fn digests(&self) -> Result<HashSet<String>, StoreError>;
 }
 
-/// True if [`open`] knows the form of the name.
-#[must_use]
-pub fn is_known(name: &str) -> bool {
+/// Checks the name of a store, without opening it.
+///
+/// # Errors
+/// What is wrong with it. A password that is in it is not repeated.
+pub fn check(name: &str) -> Result<(), String> {
+    if postgres::is_url(name) {
+        return postgres::check(name)
+            .map_err(|why| format!("the URL of the store is wrong: {why}"));
+    }
     match name.split_once(':') {
-        None => name == "sqlite",
-        Some(("sqlite", path)) => !path.is_empty(),
-        Some(("memory", rest)) => rest.is_empty(),
-        Some(_) => false,
+        None if name == "sqlite" => Ok(()),
+        Some(("sqlite", path)) if !path.is_empty() => Ok(()),
+        Some(("memory", "")) => Ok(()),
+        _ => {
+            let name = name.split_once("//").map_or(name, |(scheme, _)| scheme);
+            Err(format!(
+                "{name:?} is no store; use sqlite, sqlite:PATH, memory: or \
+                 postgres://USER:PASSWORD@HOST/DATABASE"
+            ))
+        }
     }
 }
 
-/// Opens the store that an operator named: `sqlite` (in the data directory), `sqlite:PATH` or
-/// `memory:`.
+/// Opens the store that an operator named: `sqlite` (in the data directory), `sqlite:PATH`,
+/// `memory:` or the URL of a PostgreSQL database.
 ///
 /// # Errors
 /// [`StoreError::Open`], saying what to do.
-pub fn open(name: &str, data: &Path, options: StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
-    match name.split_once(':') {
-        None if name == "sqlite" => Ok(Arc::new(SqliteStore::open(
-            &data.join("cofferdam.sqlite"),
-            options,
-        )?)),
-        Some(("sqlite", path)) if !path.is_empty() => {
-            Ok(Arc::new(SqliteStore::open(&PathBuf::from(path), options)?))
-        }
-        Some(("memory", "")) => Ok(Arc::new(MemoryStore::new(options))),
-        _ => Err(StoreError::Open(format!(
-            "--store {name}: unknown store; use sqlite, sqlite:PATH or memory:"
-        ))),
+pub async fn open(
+    name: &str,
+    data: &Path,
+    options: StoreOptions,
+) -> Result<Arc<dyn Store>, StoreError> {
+    check(name).map_err(|why| StoreError::Open(format!("--store: {why}")))?;
+    if postgres::is_url(name) {
+        return Ok(Arc::new(PostgresStore::open(name, options).await?));
     }
+    Ok(match name.split_once(':') {
+        Some(("sqlite", path)) => Arc::new(SqliteStore::open(&PathBuf::from(path), options)?),
+        Some(_) => Arc::new(MemoryStore::new(options)),
+        None => Arc::new(SqliteStore::open(&data.join("cofferdam.sqlite"), options)?),
+    })
 }

@@ -9,7 +9,9 @@ mod leases;
 mod runs;
 mod tasks;
 
-use super::{Applied, Due, Full, MemoryStore, SqliteStore, Store, StoreError, StoreOptions};
+use super::{
+    Applied, Due, Full, MemoryStore, PostgresStore, SqliteStore, Store, StoreError, StoreOptions,
+};
 use crate::journal::{Seed, Segment};
 use crate::limits::SWEEP_BATCH;
 use crate::limits::{RunLimits, SandboxLimits, TaskLimits};
@@ -18,11 +20,14 @@ use crate::task::{
     Event, Failure, Fence, Job, Millis, NewTask, NodeId, Outcome, Refusal, Retention, Setup,
     Status, Task, TaskId, Wait, Writes, example_task,
 };
+use cofferdam_postgres::Postgres;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tempfile::TempDir;
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
 
 pub(in crate::store) const OPTIONS: StoreOptions = StoreOptions {
     max_tasks: 100_000,
@@ -55,6 +60,19 @@ pub(in crate::store) fn sqlite(options: StoreOptions) -> Fixture {
     }
 }
 
+/// The server of this process, which ends with it.
+static DATABASES: LazyLock<Postgres> = LazyLock::new(Postgres::start);
+
+/// A database of its own. To be called where a runtime with threads is at hand.
+pub(in crate::store) fn postgres(options: StoreOptions) -> Fixture {
+    let url = DATABASES.database();
+    let store = block_in_place(|| Handle::current().block_on(PostgresStore::open(&url, options)));
+    Fixture {
+        store: Arc::new(store.unwrap()),
+        _folder: None,
+    }
+}
+
 /// Runs each named test against each store.
 macro_rules! suite {
     ($($test:ident),* $(,)?) => {
@@ -65,6 +83,10 @@ macro_rules! suite {
         mod in_sqlite {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn $test() { super::$test($crate::store::suite::sqlite).await; })*
+        }
+        mod in_postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $test() { super::$test($crate::store::suite::postgres).await; })*
         }
     };
 }
