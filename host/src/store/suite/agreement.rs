@@ -7,7 +7,8 @@ use super::*;
 enum Deed {
     Apply(usize, Event),
     Claim(usize, usize),
-    Take(usize, usize),
+    /// All that is due, or nothing: of those that wait equally long any may be taken.
+    Take(usize, bool),
     Renew(usize, Millis),
     Release(usize, usize),
     Sweep,
@@ -50,7 +51,7 @@ fn the_stores_agree_under_every_order_of_operations() {
     let deed = prop_oneof![
         10 => (0..3usize, operation).prop_map(|(task, event)| Deed::Apply(task, event)),
         2 => (0..3usize, 0..3usize).prop_map(|(task, node)| Deed::Claim(task, node)),
-        2 => (0..2usize, 0..3usize).prop_map(|(node, limit)| Deed::Take(node, limit)),
+        2 => (0..2usize, any::<bool>()).prop_map(|(node, all)| Deed::Take(node, all)),
         1 => (0..2usize, lease).prop_map(|(node, time)| Deed::Renew(node, time)),
         1 => (0..3usize, 0..2usize).prop_map(|(task, node)| Deed::Release(task, node)),
         3 => Just(Deed::Sweep),
@@ -119,9 +120,9 @@ async fn done(
             let claim = claim.unwrap().map(|claim| claim.task.fence());
             format!("{claim:?}")
         }
-        Deed::Take(node, limit) => {
+        Deed::Take(node, all) => {
+            let limit = if all { ids.len() } else { 0 };
             let due = store.take_due(nodes[node], limit, now).await.unwrap();
-            // Of those that wait equally long any may be taken.
             format!("{}", due.len())
         }
         Deed::Renew(node, time) => format!("{:?}", store.renew(nodes[node], now + time).await),

@@ -61,11 +61,14 @@ pub(in crate::store) fn sqlite(options: StoreOptions) -> Fixture {
 }
 
 /// The server of this process, which ends with it.
-static DATABASES: LazyLock<Postgres> = LazyLock::new(Postgres::start);
+pub(in crate::store) fn postgres_server() -> &'static Postgres {
+    static SERVER: LazyLock<Postgres> = LazyLock::new(Postgres::start);
+    &SERVER
+}
 
 /// A database of its own. To be called where a runtime with threads is at hand.
 pub(in crate::store) fn postgres(options: StoreOptions) -> Fixture {
-    let url = DATABASES.database();
+    let url = postgres_server().database();
     let store = block_in_place(|| Handle::current().block_on(PostgresStore::open(&url, options)));
     Fixture {
         store: Arc::new(store.unwrap()),
