@@ -6,6 +6,11 @@
 //! runs as `nobody`, because PostgreSQL refuses root. Nothing is flushed to the disk: a killed server
 //! loses nothing by that, only a machine without power would.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that meets the unexpected should fail, saying so"
+)]
+
 mod place;
 
 use std::fs;

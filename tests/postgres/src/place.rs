@@ -113,10 +113,9 @@ pub(super) fn copy(from: &Path, to: &Path) {
 pub(super) fn template() -> PathBuf {
     let version = command("postgres").arg("--version").output();
     let version = version.expect("postgres can be run").stdout;
-    let version: String = String::from_utf8_lossy(&version)
-        .chars()
-        .filter(|letter| letter.is_ascii_digit() || *letter == '.')
-        .collect();
+    let version = String::from_utf8_lossy(&version);
+    // `postgres (PostgreSQL) 15.18 (…)`.
+    let version = version.split_whitespace().nth(2).unwrap_or("unknown");
     fs::create_dir_all(tools()).expect("the folder of tools");
     let template = tools().join(format!("postgres-data-{version}"));
     let lock = File::create(tools().join("postgres-data.lock")).expect("a lock");
