@@ -104,7 +104,13 @@ impl From<tokio_postgres::Error> for Fault {
     fn from(error: tokio_postgres::Error) -> Self {
         let why = spelled(&error);
         let Some(database) = error.as_db_error() else {
-            return Self::new(Fate::Unknown, "the line to its database was lost", why);
+            let cause = error.source().and_then(|cause| cause.downcast_ref());
+            let is_lost = error.is_closed() || cause.is_some_and(|_: &std::io::Error| true);
+            let told = match is_lost {
+                true => "the line to its database was lost",
+                false => "its database is not understood",
+            };
+            return Self::new(Fate::Unknown, told, why);
         };
         if database.parsed_severity() != Some(Severity::Error) {
             // It ends the session, perhaps after the change.
