@@ -163,7 +163,7 @@ fn make(folder: &Path) {
     settings
         .write_all(
             b"fsync = off\nfull_page_writes = off\nwal_level = minimal\nmax_wal_senders = 0\n\
-              max_wal_size = 64MB\nmin_wal_size = 8MB\nshared_buffers = 32MB\nmax_connections = 60\n\
+              max_wal_size = 64MB\nmin_wal_size = 8MB\nshared_buffers = 32MB\nmax_connections = 300\n\
               log_line_prefix = ''\nlog_timezone = UTC\ntimezone = UTC\n",
         )
         .expect("its settings can be written");
