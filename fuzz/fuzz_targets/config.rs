@@ -73,7 +73,7 @@ fn check(config: &Config) {
     settings.check().expect("settings are in range");
     let again = settings.clone().with_assignments(&[]);
     assert!(again.is_ok(), "settings can be written down: {again:?}");
-    assert!(store::is_known(&config.store));
+    assert!(store::check(&config.store).is_ok());
     assert!(config.listen.contains(':'));
     assert!(!config.sources.is_empty());
     for source in &config.sources {

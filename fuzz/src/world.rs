@@ -149,6 +149,7 @@ impl World {
         let store = MemoryStore::new(StoreOptions {
             max_tasks: settings.tasks.max,
             retention: settings.tasks.retention(),
+            count_pause: Duration::ZERO,
             die_at_write: None,
         });
         let created = store.create(TaskId::from_bytes(TASK), waiting_task(&settings));

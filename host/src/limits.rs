@@ -102,6 +102,22 @@ pub const SOCKET_CONNECTIONS: usize = 32;
 pub const COMMIT_BATCH: usize = 1_024;
 /// Tasks one sweep transaction handles. More: the sweep goes on in the next transaction.
 pub const SWEEP_BATCH: usize = 1_000;
+/// Connections of a server to its database. More statements at once: they wait.
+pub const DATABASE_CONNECTIONS: usize = 16;
+/// Time to connect to a database, unless its URL says otherwise. Longer: `-32603`.
+pub const DATABASE_CONNECT_TIME: Duration = Duration::from_secs(5);
+/// Time for a statement in a database, and to wait for a connection. Longer: `-32603`.
+pub const DATABASE_TIME: Duration = Duration::from_secs(5);
+/// Time to bring a database to the form that this version knows. Longer: the server does not start.
+pub const DATABASE_MIGRATION_TIME: Duration = Duration::from_secs(300);
+/// Times that something is tried again because it and others in the database were in each other's
+/// way. More: `-32603`.
+pub const DATABASE_RETRIES: u32 = 3;
+/// Times that a change of a task is decided anew because others changed it meanwhile. More:
+/// `-32603`.
+pub const DATABASE_TRIES: u32 = 100;
+/// How long a count of the tasks in a PostgreSQL database is good, which looks at all of them.
+pub const DATABASE_COUNT_PAUSE: Duration = Duration::from_secs(10);
 /// Most attempts a guest may ask for in its start options. More: `invalid-option`.
 pub const ATTEMPTS: u32 = 100;
 /// Pause before a task's second attempt; it doubles with each further one, up to

@@ -9,6 +9,7 @@ use crate::catalog::{Archive, CatalogParts, LiveCatalog, Look, Watch};
 use crate::config::Config;
 use crate::files;
 use crate::journal::{Origin, Rehearsal};
+use crate::limits::DATABASE_COUNT_PAUSE;
 use crate::registry::Mirror;
 use crate::runtime::{CompileCache, Compiler, Runtime};
 use crate::server::{Parts, Server};
@@ -131,17 +132,17 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     let store_options = StoreOptions {
         max_tasks: settings.tasks.max,
         retention: settings.tasks.retention(),
+        count_pause: DATABASE_COUNT_PAUSE,
         die_at_write: rehearse.and_then(Death::write),
     };
     let origin = match rehearse {
         None => Origin::Live,
         Some(death) => Origin::Rehearsed(Rehearsal::dying(death.entry())),
     };
-    let store = settings
-        .tasks
-        .enabled
-        .then(|| store::open(&store, &data, store_options))
-        .transpose()?;
+    let store = match settings.tasks.enabled {
+        true => Some(store::open(&store, &data, store_options).await?),
+        false => None,
+    };
     let server = Server::new(Parts {
         settings,
         runtime,

@@ -9,6 +9,7 @@ mod deny;
 mod fuzz;
 mod guests;
 mod node;
+mod postgres;
 mod process;
 mod registry;
 mod test;

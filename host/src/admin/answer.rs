@@ -53,8 +53,8 @@ pub(super) async fn answer(head: Parts, shared: Arc<Shared>, busy: Arc<AtomicBoo
         return answer;
     }
     match head.uri.path() {
-        "/status" => json(StatusCode::OK, &json!(Status::of(&shared.server))),
-        "/metrics" => match text::encode(&shared.server) {
+        "/status" => json(StatusCode::OK, &json!(Status::of(&shared.server).await)),
+        "/metrics" => match text::encode(&shared.server).await {
             Ok(text) => whole(StatusCode::OK, text::CONTENT_TYPE, text),
             Err(failed) => error(StatusCode::INTERNAL_SERVER_ERROR, &failed.to_string()),
         },

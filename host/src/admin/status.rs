@@ -3,7 +3,6 @@
 use crate::catalog::{self, Refused, Served, TaskSupport};
 use crate::metrics::{Latencies, Outcome, ToolMetrics};
 use crate::server::Server;
-use crate::store::Tally;
 use crate::task;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime};
@@ -27,7 +26,7 @@ pub struct Status {
     pub listens: Listens,
     /// Open connections of clients.
     pub connections: Connections,
-    /// Tasks; none if they are not offered.
+    /// Tasks; none if they are not offered, or their store fails.
     pub tasks: Option<Tasks>,
 }
 
@@ -125,7 +124,7 @@ pub struct Tasks {
 impl Status {
     /// How it is now.
     #[must_use]
-    pub fn of(server: &Server) -> Self {
+    pub async fn of(server: &Server) -> Self {
         let metrics = server.metrics();
         let started = metrics.started();
         let catalog = server.catalog().now();
@@ -156,7 +155,10 @@ impl Status {
                 open: metrics.connections().taken(),
                 limit: settings.server.max_connections,
             },
-            tasks: tasks.map(|tasks| Tasks::of(&tasks.tally(), tasks.running())),
+            tasks: match tasks {
+                Some(tasks) => Tasks::of(tasks).await,
+                None => None,
+            },
         }
     }
 }
@@ -204,15 +206,17 @@ impl LatencyMillis {
 }
 
 impl Tasks {
-    fn of(tally: &Tally, running: usize) -> Self {
-        Self {
+    async fn of(tasks: &task::Tasks) -> Option<Self> {
+        // A store that fails says so in the log.
+        let tally = tasks.tally().await.ok()?;
+        Some(Self {
             working: tally.of(task::Status::Working),
             input_required: tally.of(task::Status::InputRequired),
             completed: tally.of(task::Status::Completed),
             failed: tally.of(task::Status::Failed),
             cancelled: tally.of(task::Status::Cancelled),
-            running,
-        }
+            running: tasks.running(),
+        })
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::metrics::{Limit, Metrics, Outcome, ReloadOutcome, ToolMetrics};
 use crate::server::Server;
-use crate::store::Move;
+use crate::store::{Move, Tally};
 use crate::task;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::prometheus_text;
@@ -25,16 +25,28 @@ static SECONDS: Unit = Unit::Seconds;
 static BYTES: Unit = Unit::Bytes;
 
 /// All there is.
-pub(super) fn encode(server: &Arc<Server>) -> Result<String, fmt::Error> {
+pub(super) async fn encode(server: &Arc<Server>) -> Result<String, fmt::Error> {
+    // A store that fails says so in the log.
+    let tally = match server.tasks() {
+        Some(tasks) => tasks.tally().await.ok(),
+        None => None,
+    };
     let mut registry = Registry::with_prefix("cofferdam");
-    registry.register_collector(Box::new(Scrape(Arc::clone(server))));
+    registry.register_collector(Box::new(Scrape {
+        server: Arc::clone(server),
+        tally,
+    }));
     let mut text = String::new();
     prometheus_text::encode(&mut text, &registry)?;
     Ok(text)
 }
 
 /// One look at a server.
-struct Scrape(Arc<Server>);
+struct Scrape {
+    server: Arc<Server>,
+    /// None if tasks are not offered, or their store fails.
+    tally: Option<Tally>,
+}
 
 impl fmt::Debug for Scrape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,7 +57,7 @@ impl fmt::Debug for Scrape {
 impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut page = Page(&mut encoder);
-        let metrics = self.0.metrics();
+        let metrics = self.server.metrics();
         self.process(&mut page)?;
         self.tools(&mut page)?;
         self.tasks(&mut page)?;
@@ -66,7 +78,7 @@ impl Scrape {
         let version = [("version", env!("CARGO_PKG_VERSION"))];
         page.family("build", "The program", None, MetricType::Info)?
             .encode_info(&version)?;
-        let started = self.0.metrics().started();
+        let started = self.server.metrics().started();
         let started = started.duration_since(SystemTime::UNIX_EPOCH);
         let started = started.unwrap_or_default().as_secs_f64();
         let help = "When the server started, since the Unix epoch";
@@ -81,10 +93,10 @@ impl Scrape {
     }
 
     fn tools(&self, page: &mut Page<'_, '_>) -> fmt::Result {
-        let catalog = self.0.catalog().now();
+        let catalog = self.server.catalog().now();
         let tools = catalog.tools();
         let tools: Vec<(&str, Arc<ToolMetrics>)> = tools
-            .map(|tool| (&*tool.name, self.0.metrics().tool(&tool.name)))
+            .map(|tool| (&*tool.name, self.server.metrics().tool(&tool.name)))
             .collect();
 
         let help = "Calls that were answered, or abandoned by their clients";
@@ -125,10 +137,9 @@ impl Scrape {
     }
 
     fn tasks(&self, page: &mut Page<'_, '_>) -> fmt::Result {
-        let Some(tasks) = self.0.tasks() else {
+        let (Some(tasks), Some(tally)) = (self.server.tasks(), self.tally) else {
             return Ok(());
         };
-        let tally = tasks.tally();
         let mut family = page.family("tasks", "Tasks by their state", None, MetricType::Gauge)?;
         for status in task::Status::ALL {
             family
@@ -143,9 +154,9 @@ impl Scrape {
     }
 
     fn load(&self, page: &mut Page<'_, '_>) -> fmt::Result {
-        let runtime = self.0.runtime();
-        let limits = &self.0.settings().server;
-        let connections = self.0.metrics().connections().taken();
+        let runtime = self.server.runtime();
+        let limits = &self.server.settings().server;
+        let connections = self.server.metrics().connections().taken();
         let (running, waiting) = (runtime.running(), runtime.waiting());
         let gauges = [
             ("instances", "Instances of components", running),
@@ -158,7 +169,7 @@ impl Scrape {
             (
                 "listens",
                 "Open subscriptions/listen streams",
-                self.0.listening(),
+                self.server.listening(),
             ),
             (
                 "listens_limit",

@@ -163,6 +163,7 @@ impl Session {
             task: task.clone(),
             job,
             writes,
+            node: None,
             most: self.options.tenant.limits.max_tasks,
             most_stored: self.options.tenant.limits.max_stored_tasks,
         };

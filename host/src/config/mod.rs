@@ -37,7 +37,8 @@ pub struct Arguments {
     /// The folder for everything that must survive. [default: .cofferdam]
     #[arg(long)]
     pub data: Option<PathBuf>,
-    /// Where tasks are kept: sqlite (in the data folder), sqlite:PATH or memory:. [default: sqlite]
+    /// Where tasks are kept: sqlite (in the data folder), sqlite:PATH, memory: or the URL of a
+    /// PostgreSQL database, postgres://USER:PASSWORD@HOST/DATABASE. [default: sqlite]
     #[arg(long)]
     pub store: Option<String>,
     /// The key that seals what clients keep between the requests of one call. Made if it is not

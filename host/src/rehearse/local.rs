@@ -7,6 +7,7 @@ use crate::call::{Events, Sealer};
 use crate::catalog::{Archive, CatalogParts, LiveCatalog};
 use crate::config::{Location, Source};
 use crate::journal::{Origin, Rehearsal};
+use crate::limits::DATABASE_COUNT_PAUSE;
 use crate::registry::Mirror;
 use crate::runtime::{Compiler, Runtime};
 use crate::server::{Parts, Server};
@@ -71,6 +72,7 @@ impl World {
         let store = MemoryStore::new(StoreOptions {
             max_tasks: settings.tasks.max,
             retention: settings.tasks.retention(),
+            count_pause: DATABASE_COUNT_PAUSE,
             die_at_write: None,
         });
         let limits = TenantLimits::new(self.runtime.whole_share(), settings.tasks.max);

@@ -178,6 +178,27 @@ impl Counts {
 }
 
 impl Tally {
+    /// A step was taken by this node, of which others count the states.
+    pub(super) fn moved_here(&mut self, step: Step) {
+        let mut moved = Self::default();
+        moved.count(step, true);
+        for (sum, more) in self.moves.iter_mut().zip(moved.moves) {
+            *sum += more;
+        }
+    }
+
+    /// The same moves, with so many tasks in each state.
+    pub(super) fn with_states(self, states: impl IntoIterator<Item = (Status, usize)>) -> Self {
+        let mut tally = Self {
+            states: [0; Status::ALL.len()],
+            ..self
+        };
+        for (status, number) in states {
+            tally.states[status as usize] += number;
+        }
+        tally
+    }
+
     fn count(&mut self, step: Step, taken: bool) {
         let (kind, from, to) = match step {
             Step::Created(to) => (Move::Created, None, Some(to)),

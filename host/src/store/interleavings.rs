@@ -5,7 +5,7 @@
 //! the ttl's; a client is not asked again for what it answered; a task that nobody cancels goes on to
 //! its end however often its runs are lost.
 
-use super::suite::{Fixture, OPTIONS, apply, failure, job, memory, new, sqlite};
+use super::suite::{Fixture, OPTIONS, apply, failure, job, memory, new, postgres, sqlite};
 use super::{Applied, Store, StoreOptions};
 use crate::journal::{Digest, Entry, Journal, JournalOptions, Time};
 use crate::protocol::raw;
@@ -212,7 +212,7 @@ impl World {
         let (store, id, now) = (&self.store, self.id, self.now);
         match happening {
             Happening::Claim => {
-                if let Some(claim) = store.claim(id, failure("lost"), now).await.unwrap() {
+                if let Some(claim) = store.claim(id, None, failure("lost"), now).await.unwrap() {
                     self.runs.push(Run::new(claim));
                 }
             }
@@ -306,7 +306,10 @@ impl World {
 
 fn run(fixture: fn(StoreOptions) -> Fixture, cases: u32) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let fixture = fixture(OPTIONS);
+    let fixture = {
+        let _entered = runtime.enter();
+        fixture(OPTIONS)
+    };
     let mut runner = TestRunner::new(ProptestConfig::with_cases(cases));
     let all = (prop::option::weighted(0.3, 1..400u64), happenings());
     runner
@@ -331,4 +334,9 @@ fn whatever_happens_in_whatever_order_in_memory() {
 #[test]
 fn whatever_happens_in_whatever_order_in_sqlite() {
     run(sqlite, 60);
+}
+
+#[test]
+fn whatever_happens_in_whatever_order_in_postgres() {
+    run(postgres, 60);
 }

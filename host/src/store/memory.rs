@@ -1,9 +1,14 @@
 //! Tasks in this process's memory: for tests, and for servers whose tasks may die with them.
 
 use super::counts::{Counts, Step};
-use super::{Applied, Full, MAKE_ROOM, Store, StoreError, StoreOptions, Swept, Tally, Unfinished};
+use super::leases::Leases;
+use super::{
+    Applied, Due, Full, MAKE_ROOM, Store, StoreError, StoreOptions, Swept, Tally, Unfinished,
+};
 use crate::limits::SWEEP_BATCH;
-use crate::task::{Claim, Event, Failure, Job, Millis, NewTask, Task, TaskId, Writes, apply};
+use crate::task::{
+    Claim, Event, Failure, Job, Millis, NewTask, NodeId, Task, TaskId, Writes, apply,
+};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -19,6 +24,9 @@ struct Inner {
     tasks: HashMap<TaskId, Held>,
     /// Exactly the tasks that have a due time, soonest first.
     due: BTreeSet<(Millis, TaskId)>,
+    /// Exactly the tasks that are to run and that nobody holds, soonest first.
+    ready: BTreeSet<(Millis, TaskId)>,
+    leases: Leases,
     counts: Counts,
 }
 
@@ -43,6 +51,27 @@ impl Inner {
         };
         self.counts
             .take(&task.owner.tenant, Step::Removed(task.status));
+    }
+
+    /// Notes who holds a task that is to run at this time.
+    fn hold(&mut self, id: TaskId, ready: Option<Millis>, node: Option<NodeId>) {
+        self.leases.hold(id, node);
+        let Some(place) = ready.map(|time| (time, id)) else {
+            return;
+        };
+        if self.leases.holder(id).is_some() {
+            self.ready.remove(&place);
+        } else {
+            self.ready.insert(place);
+        }
+    }
+
+    /// Gives up what nodes held whose leases are over.
+    fn end_leases(&mut self, now: Millis) {
+        for id in self.leases.end(now) {
+            let ready = self.tasks.get(&id).and_then(|held| held.task.ready_at());
+            self.ready.extend(ready.map(|time| (time, id)));
+        }
     }
 }
 
@@ -89,12 +118,18 @@ impl MemoryStore {
         writes: Writes,
         now: Millis,
     ) -> Applied {
-        let Inner { tasks, counts, due } = inner;
+        let Inner {
+            tasks,
+            counts,
+            due,
+            ready,
+            leases,
+        } = inner;
         let Some(Held { task, work }) = tasks.get_mut(&id) else {
             return Applied::Missing;
         };
         let due_before = task.due_at(self.options.retention);
-        let (attempt, from) = (task.attempt, task.status);
+        let (attempt, from, ready_before) = (task.attempt, task.status, task.ready_at());
         let change = match apply(task, event, now) {
             Err(refusal) => return Applied::Refused(refusal),
             Ok(change) => change,
@@ -115,6 +150,13 @@ impl MemoryStore {
         if due_before != due_now {
             due_before.map(|time| due.remove(&(time, id)));
             due_now.map(|time| due.insert((time, id)));
+        }
+        let run_ends = task.status.is_final() || task.attempt != attempt;
+        let freed = run_ends && leases.hold(id, None).is_some();
+        let ready_now = task.ready_at();
+        if leases.holder(id).is_none() && (freed || ready_before != ready_now) {
+            ready_before.map(|time| ready.remove(&(time, id)));
+            ready.extend(ready_now.map(|time| (time, id)));
         }
         change.into()
     }
@@ -161,8 +203,13 @@ impl Store for MemoryStore {
             room -= 1;
         }
         let NewTask {
-            task, job, writes, ..
+            task,
+            job,
+            writes,
+            node,
+            ..
         } = new;
+        inner.hold(id, task.ready_at(), node);
         task.due_at(self.options.retention)
             .map(|due| inner.due.insert((due, id)));
         let mut work = Work {
@@ -197,14 +244,20 @@ impl Store for MemoryStore {
     async fn claim(
         &self,
         id: TaskId,
+        node: Option<NodeId>,
         lost: Failure,
         now: Millis,
     ) -> Result<Option<Claim>, StoreError> {
         let mut inner = self.inner.lock();
+        if !inner.leases.may_claim(id, node, now) {
+            return Ok(None);
+        }
         let claim = Event::Claim { lost };
         if self.change(&mut inner, id, claim, Writes::default(), now) != Applied::Quiet {
             return Ok(None);
         }
+        // A claim leaves it ready.
+        inner.hold(id, Some(0), node);
         let claim = |held: &Held| {
             let work = held.work.as_ref()?;
             let records = work.records.iter();
@@ -218,6 +271,48 @@ impl Store for MemoryStore {
             })
         };
         Ok(inner.tasks.get(&id).and_then(claim))
+    }
+
+    async fn take_due(
+        &self,
+        node: NodeId,
+        limit: usize,
+        now: Millis,
+    ) -> Result<Vec<Due>, StoreError> {
+        let mut inner = self.inner.lock();
+        inner.end_leases(now);
+        if inner.leases.known(Some(node)).is_none() {
+            return Ok(Vec::new());
+        }
+        let mut taken = Vec::new();
+        while taken.len() < limit
+            && let Some((time, id)) = inner.ready.first().copied().filter(|(at, _)| *at <= now)
+        {
+            inner.hold(id, Some(time), Some(node));
+            let owner = inner.tasks.get(&id).map(|held| &held.task.owner);
+            let tenant = owner.map(|owner| owner.tenant.clone());
+            taken.extend(tenant.map(|tenant| Due { id, tenant }));
+        }
+        Ok(taken)
+    }
+
+    async fn next_due(&self, node: NodeId) -> Result<Option<Millis>, StoreError> {
+        let inner = self.inner.lock();
+        let ready = inner.ready.first().map(|(time, _)| *time);
+        Ok(ready.into_iter().chain(inner.leases.next_end(node)).min())
+    }
+
+    async fn renew(&self, node: NodeId, until: Millis) -> Result<bool, StoreError> {
+        Ok(self.inner.lock().leases.renew(node, until))
+    }
+
+    async fn release(&self, id: TaskId, node: NodeId) -> Result<(), StoreError> {
+        let mut inner = self.inner.lock();
+        if inner.leases.holder(id) == Some(node) {
+            let ready = inner.tasks.get(&id).and_then(|held| held.task.ready_at());
+            inner.hold(id, ready, None);
+        }
+        Ok(())
     }
 
     async fn sweep(&self, expire: Event, now: Millis) -> Result<Swept, StoreError> {
@@ -244,7 +339,7 @@ impl Store for MemoryStore {
         Ok(unfinished.map(|task| task.digest.clone()).collect())
     }
 
-    fn tally(&self) -> Tally {
-        self.inner.lock().counts.tally()
+    async fn tally(&self) -> Result<Tally, StoreError> {
+        Ok(self.inner.lock().counts.tally())
     }
 }

@@ -6,8 +6,10 @@
 mod counts;
 #[cfg(test)]
 mod interleavings;
+mod leases;
 mod lock;
 mod memory;
+mod postgres;
 mod sqlite;
 #[cfg(test)]
 mod suite;
@@ -15,15 +17,18 @@ mod suite;
 pub use counts::{Move, Tally};
 pub use lock::{LockError, lock_file};
 pub use memory::MemoryStore;
+pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;
 
 use crate::task::{
-    Change, Claim, Event, Failure, Millis, NewTask, Refusal, Retention, Task, TaskId, Writes,
+    Change, Claim, Event, Failure, Millis, NewTask, NodeId, Refusal, Retention, Task, TaskId,
+    Writes,
 };
 use async_trait::async_trait;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Why a store did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +101,15 @@ pub struct Unfinished {
     pub ready: Vec<(TaskId, Millis)>,
 }
 
+/// A task that a node holds now, to run it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Due {
+    /// Which.
+    pub id: TaskId,
+    /// Its owner's tenant.
+    pub tenant: String,
+}
+
 /// What a store needs to know of the settings.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
@@ -103,11 +117,19 @@ pub struct StoreOptions {
     pub max_tasks: usize,
     /// How long final tasks are kept.
     pub retention: Retention,
+    /// How long a count of all tasks is good, where one has to look at each.
+    pub count_pause: Duration,
     /// For rehearsals: the point of a durable store's writes at which the process kills itself.
     pub die_at_write: Option<u32>,
 }
 
 /// A task store.
+///
+/// Several nodes may use one. A node has a lease, which it renews ([`Store::renew`]), and *holds* tasks
+/// under it: those that it makes, takes when they are due, or claims. It holds a task until it
+/// releases it, until the task or its attempt ends, or until its lease is over and another node
+/// takes what it held. A node without a lease holds nothing. Holding keeps two nodes from running
+/// the same; what makes it harmless if they do is the fence of each claim ([`Event::Claim`]).
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Keeps a new task, its job and the beginning of its journal, all or nothing.
@@ -137,17 +159,52 @@ pub trait Store: Send + Sync + 'static {
         now: Millis,
     ) -> Result<Applied, StoreError>;
 
-    /// Takes a task for a run, if it is ready ([`Event::Claim`]). `None` if it is not, is not there,
-    /// or failed because of `lost`.
+    /// Takes a task for a run, if it is ready ([`Event::Claim`]); from then on the node that is named
+    /// holds it, or nobody. `None` if it is not ready, is not there, another node holds it whose lease
+    /// is not over, or it failed because of `lost`.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`].
     async fn claim(
         &self,
         id: TaskId,
+        node: Option<NodeId>,
         lost: Failure,
         now: Millis,
     ) -> Result<Option<Claim>, StoreError>;
+
+    /// Makes a node hold tasks that are to run at `now` and that nobody holds, or only nodes whose
+    /// leases are over, which end with that: those that wait longest, at most so many. Each is to be
+    /// claimed when its run begins, or released. None if the node itself has no lease.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn take_due(
+        &self,
+        node: NodeId,
+        limit: usize,
+        now: Millis,
+    ) -> Result<Vec<Due>, StoreError>;
+
+    /// When it is worth to take again, if nothing happens meanwhile: the soonest time at which a task
+    /// that nobody holds is to run, or at which the lease of a node other than this one is over.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn next_due(&self, node: NodeId) -> Result<Option<Millis>, StoreError>;
+
+    /// Sets until when the node's lease lasts, for all that it holds. False if it had none: it is new,
+    /// or others took it for dead, and what it still runs may be theirs.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn renew(&self, node: NodeId, until: Millis) -> Result<bool, StoreError>;
+
+    /// The node does not run the task any more; whoever takes it may.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn release(&self, id: TaskId, node: NodeId) -> Result<(), StoreError>;
 
     /// Handles one batch of what is due: applies `expire` to unfinished tasks whose time is over,
     /// removes final tasks whose time has come.
@@ -168,39 +225,54 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError::Unavailable`].
     async fn digests(&self) -> Result<HashSet<String>, StoreError>;
 
-    /// How many tasks there are, and how often they moved: what was answered is counted. Looks at
-    /// counters only.
-    fn tally(&self) -> Tally;
+    /// How many tasks there are, and how often this node moved one: what was answered is counted. A
+    /// store of many nodes may tell what there were a few seconds ago.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn tally(&self) -> Result<Tally, StoreError>;
 }
 
-/// True if [`open`] knows the form of the name.
-#[must_use]
-pub fn is_known(name: &str) -> bool {
+/// Checks the name of a store, without opening it.
+///
+/// # Errors
+/// What is wrong with it. A password that is in it is not repeated.
+pub fn check(name: &str) -> Result<(), String> {
+    if postgres::is_url(name) {
+        return postgres::check(name)
+            .map_err(|why| format!("the URL of the store is wrong: {why}"));
+    }
     match name.split_once(':') {
-        None => name == "sqlite",
-        Some(("sqlite", path)) => !path.is_empty(),
-        Some(("memory", rest)) => rest.is_empty(),
-        Some(_) => false,
+        None if name == "sqlite" => Ok(()),
+        Some(("sqlite", path)) if !path.is_empty() => Ok(()),
+        Some(("memory", "")) => Ok(()),
+        _ => {
+            let name = name.split_once("//").map_or(name, |(scheme, _)| scheme);
+            Err(format!(
+                "{name:?} is no store; use sqlite, sqlite:PATH, memory: or \
+                 postgres://USER:PASSWORD@HOST/DATABASE"
+            ))
+        }
     }
 }
 
-/// Opens the store that an operator named: `sqlite` (in the data directory), `sqlite:PATH` or
-/// `memory:`.
+/// Opens the store that an operator named: `sqlite` (in the data directory), `sqlite:PATH`,
+/// `memory:` or the URL of a PostgreSQL database.
 ///
 /// # Errors
 /// [`StoreError::Open`], saying what to do.
-pub fn open(name: &str, data: &Path, options: StoreOptions) -> Result<Arc<dyn Store>, StoreError> {
-    match name.split_once(':') {
-        None if name == "sqlite" => Ok(Arc::new(SqliteStore::open(
-            &data.join("cofferdam.sqlite"),
-            options,
-        )?)),
-        Some(("sqlite", path)) if !path.is_empty() => {
-            Ok(Arc::new(SqliteStore::open(&PathBuf::from(path), options)?))
-        }
-        Some(("memory", "")) => Ok(Arc::new(MemoryStore::new(options))),
-        _ => Err(StoreError::Open(format!(
-            "--store {name}: unknown store; use sqlite, sqlite:PATH or memory:"
-        ))),
+pub async fn open(
+    name: &str,
+    data: &Path,
+    options: StoreOptions,
+) -> Result<Arc<dyn Store>, StoreError> {
+    check(name).map_err(|why| StoreError::Open(format!("--store: {why}")))?;
+    if postgres::is_url(name) {
+        return Ok(Arc::new(PostgresStore::open(name, options).await?));
     }
+    Ok(match name.split_once(':') {
+        Some(("sqlite", path)) => Arc::new(SqliteStore::open(&PathBuf::from(path), options)?),
+        Some(_) => Arc::new(MemoryStore::new(options)),
+        None => Arc::new(SqliteStore::open(&data.join("cofferdam.sqlite"), options)?),
+    })
 }

@@ -17,8 +17,8 @@ pub use id::TaskId;
 pub use janitor::Janitor;
 pub use listeners::{Listener, Listeners};
 pub use record::{
-    Answered, Claim, Fence, Inputs, Job, Millis, NewTask, Outcome, Principal, Retention, Setup,
-    Status, Task, Wait, Writes, request_digest,
+    Answered, Claim, Fence, Inputs, Job, Millis, NewTask, NodeId, Outcome, Principal, Retention,
+    Setup, Status, Task, Wait, Writes, request_digest,
 };
 pub(crate) use service::now;
 pub use service::{ReportError, TaskError, Tasks, Wake};

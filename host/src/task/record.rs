@@ -4,6 +4,7 @@ use crate::journal::{Digest, Micros, Seed, Segment};
 use crate::limits::RunLimits;
 use crate::protocol::ClientFeatures;
 use indexmap::{IndexMap, IndexSet};
+use rand::Rng as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -159,6 +160,26 @@ pub struct Fence {
     pub lease: u64,
 }
 
+/// One process that runs tasks. Another start is another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId([u8; 16]);
+
+impl NodeId {
+    /// A fresh one.
+    #[must_use]
+    pub fn random() -> Self {
+        let mut bytes = [0; 16];
+        rand::rng().fill_bytes(&mut bytes);
+        Self(bytes)
+    }
+
+    /// The bytes, for a store.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
 /// A task. The id is kept beside it, never in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
@@ -263,6 +284,8 @@ pub struct NewTask {
     pub job: Job,
     /// What its run kept so far.
     pub writes: Writes,
+    /// Who holds it from the start; with none, whoever takes it.
+    pub node: Option<NodeId>,
     /// Unfinished tasks its tenant may have, this one included.
     pub most: usize,
     /// Tasks its tenant may have, finished ones and this one included.

@@ -266,7 +266,7 @@ impl Tasks {
         if !self.register(id, cancel) {
             return Ok(None);
         }
-        let claim = self.store.claim(id, lost(), now()).await;
+        let claim = self.store.claim(id, None, lost(), now()).await;
         if !matches!(claim, Ok(Some(_))) {
             self.run_over(id).await;
             self.listeners.publish(id);
@@ -363,9 +363,11 @@ impl Tasks {
     }
 
     /// How many tasks there are in each state.
-    #[must_use]
-    pub fn tally(&self) -> Tally {
-        self.store.tally()
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn tally(&self) -> Result<Tally, StoreError> {
+        self.store.tally().await
     }
 
     /// Tasks that run here now.

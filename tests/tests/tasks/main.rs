@@ -16,6 +16,7 @@ mod listen;
 mod listen_filter;
 mod negotiation;
 mod parking;
+mod postgres;
 mod replay;
 mod restart;
 mod secrecy;

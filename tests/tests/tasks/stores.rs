@@ -1,5 +1,6 @@
 //! The same life of tasks in every store that can be chosen (M-27).
 
+use cofferdam_postgres::Postgres;
 use cofferdam_tests::{Declares, Options, Server};
 use serde_json::json;
 
@@ -82,6 +83,12 @@ async fn in_a_file() {
     let file = folder.path().join("tasks.sqlite");
     lives(&format!("sqlite:{}", file.display())).await;
     assert!(file.is_file());
+}
+
+#[tokio::test]
+async fn in_a_database() {
+    let database = Postgres::start();
+    lives(&database.database()).await;
 }
 
 // Two servers that wrote to one folder would take each other's tasks for lost.

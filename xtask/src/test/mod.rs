@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::checkout::Checkout;
 use crate::process::{cargo, line, run, say, works};
-use crate::{guests, node, registry};
+use crate::{guests, node, postgres, registry};
 use counts::Counts;
 
 /// Runs all checks and tests.
@@ -40,6 +40,7 @@ pub(crate) fn run_all(checkout: &Checkout) -> Result<()> {
 fn prepare(checkout: &Checkout) -> Result<()> {
     node::install(checkout, "tests/clients", "node")?;
     registry::install(checkout)?;
+    postgres::install(checkout)?;
     guests::build(checkout, &[])
 }
 

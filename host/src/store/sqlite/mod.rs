@@ -11,8 +11,8 @@ mod tests;
 mod writer;
 
 use super::counts::Counts;
-use super::{Applied, Store, StoreError, StoreOptions, Swept, Tally, Unfinished, lock_file};
-use crate::task::{Claim, Event, Failure, Millis, NewTask, Outcome, Task, TaskId, Writes};
+use super::{Applied, Due, Store, StoreError, StoreOptions, Swept, Tally, Unfinished, lock_file};
+use crate::task::{Claim, Event, Failure, Millis, NewTask, NodeId, Outcome, Task, TaskId, Writes};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _};
@@ -181,10 +181,11 @@ impl Store for SqliteStore {
     async fn claim(
         &self,
         id: TaskId,
+        node: Option<NodeId>,
         lost: Failure,
         now: Millis,
     ) -> Result<Option<Claim>, StoreError> {
-        let claimed = self.write(|reply| Operation::Claim(id, lost, now, reply));
+        let claimed = self.write(|reply| Operation::Claim(id, node, lost, now, reply));
         let Some(task) = claimed.await? else {
             return Ok(None);
         };
@@ -221,6 +222,30 @@ impl Store for SqliteStore {
         })
     }
 
+    async fn take_due(
+        &self,
+        node: NodeId,
+        limit: usize,
+        now: Millis,
+    ) -> Result<Vec<Due>, StoreError> {
+        self.write(|reply| Operation::TakeDue(node, limit, now, reply))
+            .await
+    }
+
+    async fn next_due(&self, node: NodeId) -> Result<Option<Millis>, StoreError> {
+        self.write(|reply| Operation::NextDue(node, reply)).await
+    }
+
+    async fn renew(&self, node: NodeId, until: Millis) -> Result<bool, StoreError> {
+        self.write(|reply| Operation::Renew(node, until, reply))
+            .await
+    }
+
+    async fn release(&self, id: TaskId, node: NodeId) -> Result<(), StoreError> {
+        self.write(|reply| Operation::Release(id, node, reply))
+            .await
+    }
+
     async fn sweep(&self, expire: Event, now: Millis) -> Result<Swept, StoreError> {
         self.write(|reply| Operation::Sweep(Box::new(expire), now, reply))
             .await
@@ -250,8 +275,8 @@ impl Store for SqliteStore {
         digests.map_err(unavailable)
     }
 
-    fn tally(&self) -> Tally {
-        *self.tally.lock()
+    async fn tally(&self) -> Result<Tally, StoreError> {
+        Ok(*self.tally.lock())
     }
 }
 

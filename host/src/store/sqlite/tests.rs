@@ -109,7 +109,7 @@ async fn a_file_of_the_first_version_is_brought_up_to_date() {
     let store = SqliteStore::open(&path, OPTIONS).unwrap();
     assert_eq!(store.unfinished().await.unwrap().ready, [(id, 0)]);
     let lost = RpcError::internal("lost").into();
-    let claim = store.claim(id, lost, 2_000).await.unwrap().unwrap();
+    let claim = store.claim(id, None, lost, 2_000).await.unwrap().unwrap();
     assert!(claim.job.is_none());
     assert_eq!(raw(&claim.task.inputs.answered).get(), "{}");
 }

@@ -4,12 +4,15 @@
 //! on disk; what a failed transaction held is refused as a whole.
 
 use super::super::counts::{Counts, Step};
-use super::super::{Applied, Full, MAKE_ROOM, StoreError, StoreOptions, Swept, Tally};
+use super::super::leases::Leases;
+use super::super::{Applied, Due, Full, MAKE_ROOM, StoreError, StoreOptions, Swept, Tally};
 use super::rows;
 use crate::journal::kill_this_process;
 use crate::limits::{COMMIT_BATCH, SWEEP_BATCH};
 use crate::protocol::raw;
-use crate::task::{Change, Event, Failure, Millis, NewTask, Outcome, Task, TaskId, Writes, apply};
+use crate::task::{
+    Change, Event, Failure, Millis, NewTask, NodeId, Outcome, Task, TaskId, Writes, apply,
+};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use std::sync::{Arc, mpsc};
@@ -21,7 +24,17 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 pub(super) enum Operation {
     Create(TaskId, Box<NewTask>, Reply<()>),
     Apply(TaskId, Box<(Event, Writes)>, Millis, Reply<Applied>),
-    Claim(TaskId, Failure, Millis, Reply<Option<Box<Task>>>),
+    Claim(
+        TaskId,
+        Option<NodeId>,
+        Failure,
+        Millis,
+        Reply<Option<Box<Task>>>,
+    ),
+    TakeDue(NodeId, usize, Millis, Reply<Vec<Due>>),
+    NextDue(NodeId, Reply<Option<Millis>>),
+    Renew(NodeId, Millis, Reply<bool>),
+    Release(TaskId, NodeId, Reply<()>),
     Sweep(Box<Event>, Millis, Reply<Swept>),
 }
 
@@ -31,10 +44,17 @@ pub(super) struct Writer {
     options: StoreOptions,
     /// Of the rows in `tasks`.
     counts: Counts,
+    leases: Leases,
     /// What the present transaction did to them.
-    undo: Vec<(String, Step)>,
+    undo: Vec<Undo>,
     /// What others see of the counts: those of what is on disk.
     tally: Arc<Mutex<Tally>>,
+}
+
+/// How something that is kept in memory is undone.
+enum Undo {
+    Count(String, Step),
+    Hold(TaskId, Option<NodeId>),
 }
 
 /// An answer that waits for its transaction to be on disk.
@@ -51,6 +71,7 @@ impl Writer {
             connection,
             options,
             counts,
+            leases: Leases::default(),
             undo: Vec::new(),
             tally,
         }
@@ -63,8 +84,11 @@ impl Writer {
             let committed = self.transaction(first, operations, &mut pending);
             self.may_die();
             if let Err(error) = &committed {
-                for (tenant, step) in std::mem::take(&mut self.undo).into_iter().rev() {
-                    self.counts.undo(&tenant, step);
+                for undo in std::mem::take(&mut self.undo).into_iter().rev() {
+                    match undo {
+                        Undo::Count(tenant, step) => self.counts.undo(&tenant, step),
+                        Undo::Hold(id, node) => drop(self.leases.hold(id, node)),
+                    }
                 }
                 tracing::error!(%error, "the task store could not write");
                 // Nothing is left of the transaction; if there was none, there is nothing to undo.
@@ -134,13 +158,27 @@ impl Writer {
                     Ok(Ok(applied))
                 })
             }
-            Operation::Claim(id, lost, now, reply) => self.step(failed, pending, reply, |writer| {
-                let claim = Event::Claim { lost };
-                let claimed = match writer.apply(id, claim, &Writes::default(), now)? {
-                    (Applied::Quiet, task) => task,
-                    _ => None,
-                };
-                Ok(Ok(claimed))
+            Operation::Claim(id, node, lost, now, reply) => {
+                self.step(failed, pending, reply, |writer| {
+                    Ok(Ok(writer.claim(id, node, lost, now)?))
+                })
+            }
+            Operation::TakeDue(node, limit, now, reply) => {
+                self.step(failed, pending, reply, |writer| {
+                    Ok(Ok(writer.take_due(node, limit, now)?))
+                })
+            }
+            Operation::NextDue(node, reply) => self.step(failed, pending, reply, |writer| {
+                Ok(Ok(writer.next_due(node)?))
+            }),
+            Operation::Renew(node, until, reply) => self.step(failed, pending, reply, |writer| {
+                Ok(Ok(writer.leases.renew(node, until)))
+            }),
+            Operation::Release(id, node, reply) => self.step(failed, pending, reply, |writer| {
+                if writer.leases.holder(id) == Some(node) {
+                    writer.hold(id, None);
+                }
+                Ok(Ok(()))
             }),
             Operation::Sweep(expire, now, reply) => self.step(failed, pending, reply, |writer| {
                 Ok(Ok(writer.sweep(&expire, now)?))
@@ -177,12 +215,91 @@ impl Writer {
 
     fn count(&mut self, tenant: String, step: Step) {
         self.counts.take(&tenant, step);
-        self.undo.push((tenant, step));
+        self.undo.push(Undo::Count(tenant, step));
+    }
+
+    fn hold(&mut self, id: TaskId, node: Option<NodeId>) {
+        let before = self.leases.hold(id, node);
+        if before != node {
+            self.undo.push(Undo::Hold(id, before));
+        }
+    }
+
+    fn claim(
+        &mut self,
+        id: TaskId,
+        node: Option<NodeId>,
+        lost: Failure,
+        now: Millis,
+    ) -> rusqlite::Result<Option<Box<Task>>> {
+        if !self.leases.may_claim(id, node, now) {
+            return Ok(None);
+        }
+        let claim = Event::Claim { lost };
+        match self.apply(id, claim, &Writes::default(), now)? {
+            (Applied::Quiet, task) => {
+                self.hold(id, node);
+                Ok(task)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn take_due(&mut self, node: NodeId, limit: usize, now: Millis) -> rusqlite::Result<Vec<Due>> {
+        // Leases end with time, whatever becomes of this transaction.
+        self.leases.end(now);
+        let mut taken = Vec::new();
+        if self.leases.known(Some(node)).is_none() {
+            return Ok(taken);
+        }
+        let mut select = self.connection.prepare_cached(
+            "SELECT id, tenant FROM tasks WHERE ready_at <= ?1 ORDER BY ready_at",
+        )?;
+        let mut rows = select.query([now])?;
+        while taken.len() < limit
+            && let Some(row) = rows.next()?
+        {
+            let id = TaskId::from_bytes(row.get(0)?);
+            if self.leases.holder(id).is_none() {
+                let tenant = row.get(1)?;
+                taken.push(Due { id, tenant });
+            }
+        }
+        drop(rows);
+        drop(select);
+        for due in &taken {
+            self.hold(due.id, Some(node));
+        }
+        Ok(taken)
+    }
+
+    fn next_due(&self, node: NodeId) -> rusqlite::Result<Option<Millis>> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT id, ready_at FROM tasks WHERE ready_at IS NOT NULL ORDER BY ready_at",
+        )?;
+        let mut rows = select.query([])?;
+        let mut ready: Option<Millis> = None;
+        while ready.is_none()
+            && let Some(row) = rows.next()?
+        {
+            if self
+                .leases
+                .holder(TaskId::from_bytes(row.get(0)?))
+                .is_none()
+            {
+                ready = Some(row.get(1)?);
+            }
+        }
+        Ok(ready.into_iter().chain(self.leases.next_end(node)).min())
     }
 
     fn create(&mut self, id: TaskId, new: &NewTask) -> rusqlite::Result<Result<(), StoreError>> {
         let NewTask {
-            task, job, writes, ..
+            task,
+            job,
+            writes,
+            node,
+            ..
         } = new;
         let most = self.options.max_tasks;
         match self.counts.full(new, most) {
@@ -215,6 +332,9 @@ impl Writer {
             .prepare_cached("INSERT INTO jobs (task, arguments, setup) VALUES (?1, ?2, ?3)")?
             .execute(params![number, job.arguments.get(), raw(&job.setup).get()])?;
         self.keep(number, writes)?;
+        if node.is_some() {
+            self.hold(id, *node);
+        }
         self.count(task.owner.tenant.clone(), Step::Created(task.status));
         Ok(Ok(()))
     }
@@ -312,6 +432,9 @@ impl Writer {
         const JOURNAL: &str = "DELETE FROM journal WHERE task = ?1";
         const RECORDS: &str = "DELETE FROM records WHERE task = ?1";
         const JOB: &str = "DELETE FROM jobs WHERE task = ?1";
+        if is_final || task.attempt != attempt {
+            self.hold(id, None);
+        }
         if is_final {
             self.forget(number, &[JOB, JOURNAL, RECORDS])?;
         } else {

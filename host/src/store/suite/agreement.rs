@@ -2,6 +2,18 @@
 
 use super::*;
 
+/// Something that is done to the stores.
+#[derive(Clone, Debug)]
+enum Deed {
+    Apply(usize, Event),
+    Claim(usize, usize),
+    /// All that is due, or nothing: of those that wait equally long any may be taken.
+    Take(usize, bool),
+    Renew(usize, Millis),
+    Release(usize, usize),
+    Sweep,
+}
+
 #[test]
 fn the_stores_agree_under_every_order_of_operations() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -35,47 +47,95 @@ fn the_stores_agree_under_every_order_of_operations() {
             retry
         }),
     ];
-    let step = (0..3usize, prop::option::weighted(0.8, operation), 0..400i64);
+    let lease = 0..600i64;
+    let deed = prop_oneof![
+        10 => (0..3usize, operation).prop_map(|(task, event)| Deed::Apply(task, event)),
+        2 => (0..3usize, 0..3usize).prop_map(|(task, node)| Deed::Claim(task, node)),
+        2 => (0..2usize, any::<bool>()).prop_map(|(node, all)| Deed::Take(node, all)),
+        1 => (0..2usize, lease).prop_map(|(node, time)| Deed::Renew(node, time)),
+        1 => (0..3usize, 0..2usize).prop_map(|(task, node)| Deed::Release(task, node)),
+        3 => Just(Deed::Sweep),
+    ];
     let mut runner = TestRunner::new(ProptestConfig::with_cases(64));
-    let steps = prop::collection::vec(step, 1..30);
+    let steps = prop::collection::vec((deed, 0..400i64), 1..30);
+    let database = {
+        let _entered = runtime.enter();
+        postgres(OPTIONS)
+    };
     runner
         .run(&steps, |steps| {
             runtime.block_on(async {
-                let (one, two) = (memory(OPTIONS), sqlite(OPTIONS));
+                // One database serves all cases: each with tasks and nodes of its own, none of which
+                // is left to be taken by the next.
+                let (memory, sqlite) = (memory(OPTIONS), sqlite(OPTIONS));
+                let stores = [&memory.store, &sqlite.store, &database.store];
                 let ids = [TaskId::random(), TaskId::random(), TaskId::random()];
+                let nodes = [NodeId::random(), NodeId::random()];
                 for (id, ttl) in ids.into_iter().zip([None, Some(200), Some(2_000)]) {
-                    for store in [&one.store, &two.store] {
-                        store
-                            .create(id, new(example_task(ttl), Writes::default()))
-                            .await
-                            .unwrap();
+                    for store in stores {
+                        let new = new(example_task(ttl), Writes::default());
+                        store.create(id, new).await.unwrap();
                     }
                 }
                 let mut now = 1_000;
-                for (index, event, pause) in steps {
+                for (deed, pause) in steps {
                     now += pause;
-                    let (a, b) = match event {
-                        Some(event) => (
-                            format!(
-                                "{:?}",
-                                apply(&one.store, ids[index], event.clone(), now).await
-                            ),
-                            format!("{:?}", apply(&two.store, ids[index], event, now).await),
-                        ),
-                        None => (
-                            format!("{:?}", one.store.sweep(expire(), now).await),
-                            format!("{:?}", two.store.sweep(expire(), now).await),
-                        ),
-                    };
-                    prop_assert_eq!(a, b);
-                    for id in ids {
-                        let a = one.store.get(id).await.unwrap().map(|task| seen(&task));
-                        let b = two.store.get(id).await.unwrap().map(|task| seen(&task));
-                        prop_assert_eq!(a, b);
+                    let mut told = Vec::new();
+                    for store in stores {
+                        told.push(done(store, &ids, &nodes, &deed, now).await);
                     }
+                    prop_assert_eq!(&told[0], &told[1], "{:?}", deed);
+                    prop_assert_eq!(&told[0], &told[2], "{:?}", deed);
                 }
+                for id in ids {
+                    apply(&database.store, id, Event::Cancel, now)
+                        .await
+                        .unwrap();
+                }
+                let end = Millis::MAX;
+                while database.store.sweep(expire(), end).await.unwrap().more {}
+                for node in nodes {
+                    database.store.renew(node, 0).await.unwrap();
+                }
+                database.store.take_due(nodes[0], 0, end).await.unwrap();
                 Ok(())
             })
         })
         .unwrap();
+}
+
+/// What a store answers, and all that can be seen of it afterwards.
+async fn done(
+    store: &Arc<dyn Store>,
+    ids: &[TaskId; 3],
+    nodes: &[NodeId; 2],
+    deed: &Deed,
+    now: Millis,
+) -> Vec<String> {
+    let answer = match deed.clone() {
+        Deed::Apply(task, event) => format!("{:?}", apply(store, ids[task], event, now).await),
+        Deed::Claim(task, node) => {
+            let node = nodes.get(node).copied();
+            let claim = store.claim(ids[task], node, failure("lost"), now).await;
+            let claim = claim.unwrap().map(|claim| claim.task.fence());
+            format!("{claim:?}")
+        }
+        Deed::Take(node, all) => {
+            let limit = if all { ids.len() } else { 0 };
+            let due = store.take_due(nodes[node], limit, now).await.unwrap();
+            format!("{}", due.len())
+        }
+        Deed::Renew(node, time) => format!("{:?}", store.renew(nodes[node], now + time).await),
+        Deed::Release(task, node) => format!("{:?}", store.release(ids[task], nodes[node]).await),
+        Deed::Sweep => format!("{:?}", store.sweep(expire(), now).await),
+    };
+    let mut told = vec![answer];
+    for id in ids {
+        let task = store.get(*id).await.unwrap();
+        told.push(format!("{:?}", task.map(|task| seen(&task))));
+    }
+    for node in nodes {
+        told.push(format!("{:?}", store.next_due(*node).await));
+    }
+    told
 }

@@ -1,27 +1,35 @@
 //! One suite for every store.
 //!
 //! `tasks` is what clients see and time does, `runs` what a run keeps and who may go on with a task,
-//! `agreement` that the stores do the same in every order. Here are the stores, and what tests make
+//! `leases` which node holds a task, `agreement` that the stores do the same in every order. Here are the stores, and what tests make
 //! tasks and events of.
 
 mod agreement;
+mod leases;
 mod runs;
 mod tasks;
 
-use super::{Applied, Full, MemoryStore, Move, SqliteStore, Store, StoreError, StoreOptions};
+use super::{
+    Applied, Due, Full, MemoryStore, Move, PostgresStore, SqliteStore, Store, StoreError,
+    StoreOptions,
+};
 use crate::journal::{Seed, Segment};
 use crate::limits::SWEEP_BATCH;
 use crate::limits::{RunLimits, SandboxLimits, TaskLimits};
 use crate::protocol::raw;
 use crate::task::{
-    Event, Failure, Fence, Job, Millis, NewTask, Outcome, Refusal, Retention, Setup, Status, Task,
-    TaskId, Wait, Writes, example_task,
+    Event, Failure, Fence, Job, Millis, NewTask, NodeId, Outcome, Refusal, Retention, Setup,
+    Status, Task, TaskId, Wait, Writes, example_task,
 };
+use cofferdam_postgres::Postgres;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 use tempfile::TempDir;
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
 
 pub(in crate::store) const OPTIONS: StoreOptions = StoreOptions {
     max_tasks: 100_000,
@@ -29,6 +37,7 @@ pub(in crate::store) const OPTIONS: StoreOptions = StoreOptions {
         without_ttl_ms: 1_000,
         at_least_ms: 100,
     },
+    count_pause: Duration::ZERO,
     die_at_write: None,
 };
 
@@ -54,6 +63,22 @@ pub(in crate::store) fn sqlite(options: StoreOptions) -> Fixture {
     }
 }
 
+/// The server of this process, which ends with it.
+pub(in crate::store) fn postgres_server() -> &'static Postgres {
+    static SERVER: LazyLock<Postgres> = LazyLock::new(Postgres::start);
+    &SERVER
+}
+
+/// A database of its own. To be called where a runtime with threads is at hand.
+pub(in crate::store) fn postgres(options: StoreOptions) -> Fixture {
+    let url = postgres_server().database();
+    let store = block_in_place(|| Handle::current().block_on(PostgresStore::open(&url, options)));
+    Fixture {
+        store: Arc::new(store.unwrap()),
+        _folder: None,
+    }
+}
+
 /// Runs each named test against each store.
 macro_rules! suite {
     ($($test:ident),* $(,)?) => {
@@ -64,6 +89,10 @@ macro_rules! suite {
         mod in_sqlite {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn $test() { super::$test($crate::store::suite::sqlite).await; })*
+        }
+        mod in_postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $test() { super::$test($crate::store::suite::postgres).await; })*
         }
     };
 }
@@ -93,6 +122,7 @@ pub(in crate::store) fn new(task: Task, writes: Writes) -> NewTask {
         task,
         job: job(),
         writes,
+        node: None,
         most: usize::MAX,
         most_stored: usize::MAX,
     }

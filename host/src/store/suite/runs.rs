@@ -41,7 +41,7 @@ async fn a_claim_gives_what_was_kept_and_fences_older_runs(fixture: fn(StoreOpti
     let before = store.get(id).await.unwrap().unwrap();
     assert_eq!(before.updated_at, 1_000, "clients see no change");
 
-    let claim = store.claim(id, failure("lost"), 3_000).await.unwrap();
+    let claim = store.claim(id, None, failure("lost"), 3_000).await.unwrap();
     let claim = claim.unwrap();
     assert_eq!(claim.rows, [b"start".to_vec(), b"instead".to_vec()]);
     assert_eq!(claim.records, [("k".to_owned(), b"new".to_vec())]);
@@ -61,13 +61,15 @@ async fn a_claim_gives_what_was_kept_and_fences_older_runs(fixture: fn(StoreOpti
         .await
         .unwrap();
     assert_eq!(stale, Applied::Refused(Refusal::Stale));
-    let next = store.claim(id, failure("lost"), 3_000).await.unwrap();
+    let next = store.claim(id, None, failure("lost"), 3_000).await.unwrap();
     assert_eq!(
         next.unwrap().rows.len(),
         2,
         "a refused write leaves nothing"
     );
-    let missing = store.claim(TaskId::random(), failure("lost"), 3_000).await;
+    let missing = store
+        .claim(TaskId::random(), None, failure("lost"), 3_000)
+        .await;
     assert!(missing.unwrap().is_none());
 }
 
@@ -82,7 +84,7 @@ async fn a_final_task_keeps_no_work(fixture: fn(StoreOptions) -> Fixture) {
     apply(store, id, complete(), 2_000).await.unwrap();
     assert!(
         store
-            .claim(id, failure("lost"), 3_000)
+            .claim(id, None, failure("lost"), 3_000)
             .await
             .unwrap()
             .is_none()
@@ -118,9 +120,9 @@ async fn a_failed_attempt_keeps_answers_and_records(fixture: fn(StoreOptions) ->
     assert_eq!(task.status, Status::Working);
     assert_eq!(task.message.as_deref(), Some("Attempt 1 of 2 failed: trap"));
     assert_eq!(task.wait, Wait::Until(3_000), "a second of pause");
-    let early = store.claim(id, failure("lost"), 2_999).await.unwrap();
+    let early = store.claim(id, None, failure("lost"), 2_999).await.unwrap();
     assert!(early.is_none());
-    let claim = store.claim(id, failure("lost"), 3_000).await.unwrap();
+    let claim = store.claim(id, None, failure("lost"), 3_000).await.unwrap();
     let claim = claim.unwrap();
     assert!(claim.rows.is_empty(), "the journal was the attempt's");
     assert_eq!(claim.records.len(), 1);
@@ -155,14 +157,14 @@ async fn what_is_unfinished_is_told(fixture: fn(StoreOptions) -> Fixture) {
     assert_eq!(digests, HashSet::from(["00".to_owned()]));
     assert!(
         store
-            .claim(waiting, failure("lost"), 2_000)
+            .claim(waiting, None, failure("lost"), 2_000)
             .await
             .unwrap()
             .is_none()
     );
     assert!(
         store
-            .claim(sleeping, failure("lost"), 8_999)
+            .claim(sleeping, None, failure("lost"), 8_999)
             .await
             .unwrap()
             .is_none()
@@ -170,14 +172,14 @@ async fn what_is_unfinished_is_told(fixture: fn(StoreOptions) -> Fixture) {
     apply(store, waiting, answer(&["a"]), 2_000).await.unwrap();
     assert!(
         store
-            .claim(waiting, failure("lost"), 2_000)
+            .claim(waiting, None, failure("lost"), 2_000)
             .await
             .unwrap()
             .is_some()
     );
     assert!(
         store
-            .claim(sleeping, failure("lost"), 9_000)
+            .claim(sleeping, None, failure("lost"), 9_000)
             .await
             .unwrap()
             .is_some()
@@ -189,7 +191,7 @@ async fn racing_claims_take_different_leases(fixture: fn(StoreOptions) -> Fixtur
     let id = create(&fixture.store, example_task(None)).await;
     let claims = (0..10).map(|_| {
         let store = Arc::clone(&fixture.store);
-        tokio::spawn(async move { store.claim(id, failure("lost"), 2_000).await.unwrap() })
+        tokio::spawn(async move { store.claim(id, None, failure("lost"), 2_000).await.unwrap() })
     });
     let mut leases = Vec::new();
     for claim in claims.collect::<Vec<_>>() {

@@ -406,8 +406,8 @@ async fn futures_join<F: Future<Output = TaskId>>(futures: impl Iterator<Item = 
 }
 
 /// Tasks in each state, and how often they moved.
-fn tally(store: &Arc<dyn Store>) -> ([usize; 5], [usize; 7]) {
-    let tally = store.tally();
+async fn tally(store: &Arc<dyn Store>) -> ([usize; 5], [usize; 7]) {
+    let tally = store.tally().await.unwrap();
     let states = Status::ALL.map(|status| tally.of(status));
     (states, Move::ALL.map(|kind| tally.moved(kind)))
 }
@@ -419,7 +419,7 @@ async fn the_tally_is_of_what_was_answered(fixture: fn(StoreOptions) -> Fixture)
     for _ in 0..4 {
         ids.push(create(store, example_task(None)).await);
     }
-    assert_eq!(tally(store), ([4, 0, 0, 0, 0], [4, 0, 0, 0, 0, 0, 0]));
+    assert_eq!(tally(store).await, ([4, 0, 0, 0, 0], [4, 0, 0, 0, 0, 0, 0]));
     let fail = Event::Fail {
         fence: FIRST,
         failure: failure("x"),
@@ -441,12 +441,12 @@ async fn the_tally_is_of_what_was_answered(fixture: fn(StoreOptions) -> Fixture)
     for (task, event, states) in steps {
         let about = format!("{event:?}");
         apply(store, ids[task], event, 2_000).await.unwrap();
-        assert_eq!(tally(store).0, states, "{about}");
+        assert_eq!(tally(store).await.0, states, "{about}");
     }
     let missing = apply(store, TaskId::random(), Event::Cancel, 2_000).await;
     assert_eq!(missing.unwrap(), Applied::Missing);
-    assert_eq!(tally(store).1, [4, 2, 1, 1, 1, 1, 0]);
+    assert_eq!(tally(store).await.1, [4, 2, 1, 1, 1, 1, 0]);
     let swept = store.sweep(expire(), Millis::MAX / 2).await.unwrap();
     assert_eq!(swept.removed, 3);
-    assert_eq!(tally(store), ([1, 0, 0, 0, 0], [4, 2, 1, 1, 1, 1, 3]));
+    assert_eq!(tally(store).await, ([1, 0, 0, 0, 0], [4, 2, 1, 1, 1, 1, 3]));
 }

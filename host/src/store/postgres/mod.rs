@@ -1,0 +1,214 @@
+//! Tasks in a PostgreSQL database, which several nodes may use.
+//!
+//! Invariants: what is answered is committed. A change is decided by `task::apply` on what was read,
+//! and written if nobody else changed the task since; else it is decided anew. The life of a short
+//! task is three statements beside those of its readers, each a transaction of its own. A task that
+//! nobody was told of does not stay.
+
+mod address;
+mod pool;
+mod rows;
+mod schema;
+mod statements;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod work;
+
+pub(in crate::store) use address::{check, is_url};
+
+use super::{Applied, Due, Store, StoreError, StoreOptions, Swept, Tally, Unfinished};
+use crate::task::{Claim, Event, Failure, Millis, NewTask, NodeId, Task, TaskId, Writes};
+use address::Address;
+use async_trait::async_trait;
+use pool::{Fate, Fault, Pool, Values};
+use statements as sql;
+use std::collections::HashSet;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use work::Inner;
+
+/// The store `postgres://…`.
+pub struct PostgresStore {
+    inner: Arc<Inner>,
+}
+
+impl PostgresStore {
+    /// Connects to a database, and brings it to the present form.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`]: the URL is wrong, the database cannot be reached or used, or is of a later
+    /// version.
+    pub async fn open(url: &str, options: StoreOptions) -> Result<Self, StoreError> {
+        let wrong = |why| StoreError::Open(format!("cannot use the URL of the task store: {why}"));
+        let pool = Pool::new(Address::read(url).map_err(wrong)?).map_err(wrong)?;
+        let place = pool.place();
+        let failed = |why: &dyn std::fmt::Display| {
+            StoreError::Open(format!("cannot use the task store, {place}: {why}"))
+        };
+        let encoding = async {
+            let connection = pool.get().await?;
+            let row = connection.row("SHOW server_encoding", &[]).await?;
+            let encoding = row.map(|row| row.try_get::<_, String>(0)).transpose()?;
+            Ok::<_, Fault>(encoding.unwrap_or_default())
+        };
+        let encoding = encoding.await.map_err(|fault| failed(&fault))?;
+        if encoding != "UTF8" {
+            let why = format!("its encoding is {encoding}; make one with `createdb -E UTF8`");
+            return Err(failed(&why));
+        }
+        match pool.attempt(|| schema::migrate(&pool)).await {
+            Ok(None) => {}
+            Ok(Some(version)) => {
+                let known = schema::VERSION;
+                return Err(failed(&format!(
+                    "it has version {version}, this program knows {known}: use a newer cofferdam, or \
+                     another database"
+                )));
+            }
+            Err(fault) => return Err(failed(&fault)),
+        }
+        let inner = Arc::new(Inner::new(pool, options));
+        Ok(Self { inner })
+    }
+
+    async fn attempt<T, F>(&self, work: impl FnMut() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, Fault>>,
+    {
+        Ok(self.inner.pool.attempt(work).await?)
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn create(&self, id: TaskId, new: NewTask) -> Result<(), StoreError> {
+        let inner = Arc::clone(&self.inner);
+        let (reply, answer) = oneshot::channel();
+        // Goes on if the caller does not wait any more: only so it is known what became of the task.
+        tokio::spawn(async move {
+            let created = inner.pool.attempt(|| inner.create(id, &new)).await;
+            let may_be = match &created {
+                Ok(full) => full.is_none(),
+                Err(fault) => fault.fate == Fate::Unknown,
+            };
+            let is_told = matches!(created, Ok(None));
+            let is_heard = reply.send(created).is_ok();
+            if may_be && !(is_told && is_heard) {
+                inner.forget(id).await;
+            }
+        });
+        let stopped = |_| StoreError::Unavailable("the server stops".to_owned());
+        match answer.await.map_err(stopped)?? {
+            None => Ok(()),
+            Some(full) => Err(StoreError::LimitReached(full)),
+        }
+    }
+
+    async fn get(&self, id: TaskId) -> Result<Option<Task>, StoreError> {
+        let get = async || {
+            let connection = self.inner.pool.get().await?;
+            let key = id.as_bytes().as_slice();
+            let Some(row) = connection.row(sql::GET, &[&key]).await? else {
+                return Ok(None);
+            };
+            let mut task = rows::head(&row, 0)?;
+            task.outcome = rows::outcome(&row, 1)?;
+            Ok(Some(task))
+        };
+        self.attempt(get).await
+    }
+
+    async fn apply(
+        &self,
+        id: TaskId,
+        event: Event,
+        writes: Writes,
+        now: Millis,
+    ) -> Result<Applied, StoreError> {
+        self.attempt(|| self.inner.apply(id, &event, &writes, now))
+            .await
+    }
+
+    async fn claim(
+        &self,
+        id: TaskId,
+        node: Option<NodeId>,
+        lost: Failure,
+        now: Millis,
+    ) -> Result<Option<Claim>, StoreError> {
+        self.attempt(|| self.inner.claim(id, node, &lost, now))
+            .await
+    }
+
+    async fn take_due(
+        &self,
+        node: NodeId,
+        limit: usize,
+        now: Millis,
+    ) -> Result<Vec<Due>, StoreError> {
+        self.attempt(|| self.inner.take_due(node, limit, now)).await
+    }
+
+    async fn next_due(&self, node: NodeId) -> Result<Option<Millis>, StoreError> {
+        let next = async || {
+            let connection = self.inner.pool.get().await?;
+            let node = node.as_bytes().as_slice();
+            let row = connection.row(sql::NEXT_DUE, &[&node]).await?;
+            Ok(row.map(|row| row.try_get(0)).transpose()?.flatten())
+        };
+        self.attempt(next).await
+    }
+
+    async fn renew(&self, node: NodeId, until: Millis) -> Result<bool, StoreError> {
+        self.attempt(|| self.inner.renew(node, until)).await
+    }
+
+    async fn release(&self, id: TaskId, node: NodeId) -> Result<(), StoreError> {
+        let release = async || {
+            let connection = self.inner.pool.get().await?;
+            let values: Values<'_> = &[&id.as_bytes().as_slice(), &node.as_bytes().as_slice()];
+            connection.execute(sql::RELEASE, values).await.map(drop)
+        };
+        self.attempt(release).await
+    }
+
+    async fn sweep(&self, expire: Event, now: Millis) -> Result<Swept, StoreError> {
+        let sweep = async || {
+            let connection = self.inner.pool.get().await?;
+            let retention = self.inner.options.retention;
+            sweep::sweep(&connection, retention, &expire, now).await
+        };
+        let (swept, ended) = self.attempt(sweep).await?;
+        self.inner.swept(swept.removed, ended);
+        Ok(swept)
+    }
+
+    async fn unfinished(&self) -> Result<Unfinished, StoreError> {
+        let unfinished = async || {
+            let connection = self.inner.pool.get().await?;
+            let rows = connection.query(sql::UNFINISHED, &[]).await?;
+            let ready = rows
+                .iter()
+                .map(|row| Ok((rows::id(row, 0)?, row.try_get(1)?)));
+            let ready = ready.collect::<Result<_, Fault>>()?;
+            Ok(Unfinished { ready })
+        };
+        self.attempt(unfinished).await
+    }
+
+    async fn tally(&self) -> Result<Tally, StoreError> {
+        self.attempt(|| self.inner.tally()).await
+    }
+
+    async fn digests(&self) -> Result<HashSet<String>, StoreError> {
+        let digests = async || {
+            let connection = self.inner.pool.get().await?;
+            let rows = connection.query(sql::DIGESTS, &[]).await?;
+            let digests = rows.iter().map(|row| Ok(row.try_get(0)?));
+            digests.collect::<Result<_, Fault>>()
+        };
+        self.attempt(digests).await
+    }
+}

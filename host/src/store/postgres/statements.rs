@@ -1,0 +1,198 @@
+//! What is asked of the database.
+//!
+//! Invariants: a statement is all or nothing, and needs no transaction around it. A task is changed
+//! only if it has the version that was read: of two that change it at once, one reads again. Whoever
+//! locks several things locks them in this order, so that nobody waits for one another: nodes, tasks,
+//! the total, tenants; of a kind those of one transaction at once without waiting, or sorted.
+
+/// A task with its outcome.
+pub(super) const GET: &str = "SELECT head, result, error FROM tasks WHERE id = $1";
+
+/// A new task, if there is room for it: then one row.
+///
+/// Counts are exact whichever nodes create and end tasks. Their cost is that creations wait for one
+/// another as long as one of them takes to be on disk, and so do the ends of one tenant's tasks: a
+/// disk (or a synchronous standby) that needs a millisecond lets some hundreds of tasks begin in a
+/// second, over all nodes.
+pub(super) const CREATE: &str = "
+WITH me AS MATERIALIZED (
+    SELECT node FROM nodes WHERE node = $7 FOR KEY SHARE
+), room AS MATERIALIZED (
+    SELECT 1 FROM total WHERE tasks < $15 AND (SELECT count(*) FROM me) IS NOT NULL FOR UPDATE
+), place AS (
+    INSERT INTO tenants AS t (tenant, unfinished, tasks)
+    SELECT $2::bytea, 1, 1 FROM room WHERE $16::bigint > 0 AND $17::bigint > 0
+    ON CONFLICT (tenant) DO UPDATE SET unfinished = t.unfinished + 1, tasks = t.tasks + 1
+        WHERE t.unfinished < $16 AND t.tasks < $17
+    RETURNING 1
+), counted AS (
+    UPDATE total SET tasks = total.tasks + 1 FROM place
+), task AS (
+    INSERT INTO tasks
+        (id, tenant, digest, is_final, due_at, ready_at, node, head, arguments, setup)
+    SELECT $1, $2, $3, $4, $5, $6, (SELECT node FROM me), $8, $9, $10 FROM place
+    RETURNING number
+), segment AS (
+    INSERT INTO journal (task, row, entries)
+    SELECT number, $11::bigint, $12::bytea FROM task WHERE $12 IS NOT NULL
+), kept AS (
+    INSERT INTO records (task, key, value)
+    SELECT number, key, value FROM task, unnest($13::bytea[], $14::bytea[]) AS new (key, value)
+)
+SELECT number FROM task";
+
+/// The counts that stand in the way of a new task of a tenant.
+pub(super) const COUNTS: &str = "
+SELECT coalesce(unfinished, 0), coalesce(tenants.tasks, 0), total.tasks
+FROM total LEFT JOIN tenants ON tenant = $1";
+
+/// A task that is to be changed. `free`: the node may claim it.
+pub(super) const READ: &str = "
+SELECT number, version, head, node IS NULL OR coalesce(node = $2, false) OR EXISTS (
+    SELECT FROM nodes WHERE nodes.node = tasks.node AND until <= $3
+) AS free
+FROM tasks WHERE id = $1";
+
+/// A change that does not end the task. Rows of its journal after `$7` go; the row `$8` is put
+/// there.
+pub(super) const CHANGE: &str = "
+WITH changed AS (
+    UPDATE tasks SET version = version + 1, due_at = $3, ready_at = $4, head = $5,
+        node = CASE WHEN $6 THEN NULL ELSE node END
+    WHERE number = $1 AND version = $2
+    RETURNING number
+), cleared AS (
+    DELETE FROM journal USING changed
+    WHERE task = number AND row > $7 AND row IS DISTINCT FROM $8
+), segment AS (
+    INSERT INTO journal (task, row, entries)
+    SELECT number, $8::bigint, $9::bytea FROM changed WHERE $9 IS NOT NULL
+    ON CONFLICT (task, row) DO UPDATE SET entries = excluded.entries
+), kept AS (
+    INSERT INTO records (task, key, value)
+    SELECT number, key, value FROM changed, unnest($10::bytea[], $11::bytea[]) AS new (key, value)
+    ON CONFLICT (task, key) DO UPDATE SET value = excluded.value
+)
+SELECT number FROM changed";
+
+/// The change that ends a task.
+pub(super) const END: &str = "
+WITH changed AS (
+    UPDATE tasks SET version = version + 1, is_final = true, due_at = $3, ready_at = NULL, head = $4,
+        result = $5, error = $6, arguments = NULL, setup = NULL, node = NULL
+    WHERE number = $1 AND version = $2
+    RETURNING number, tenant
+), counted AS (
+    UPDATE tenants SET unfinished = unfinished - 1 FROM changed
+    WHERE tenants.tenant = changed.tenant
+), cleared AS (
+    DELETE FROM journal USING changed WHERE task = number
+), forgotten AS (
+    DELETE FROM records USING changed WHERE task = number
+)
+SELECT number FROM changed";
+
+/// A claim: what a run needs comes back. What is read is as the version says.
+pub(super) const CLAIM: &str = "
+WITH me AS (
+    SELECT node FROM nodes WHERE node = $5 FOR KEY SHARE
+), changed AS (
+    UPDATE tasks SET version = version + 1, due_at = $3, ready_at = 0, head = $4,
+        node = (SELECT node FROM me)
+    WHERE number = $1 AND version = $2
+    RETURNING number, arguments, setup
+)
+SELECT arguments, setup,
+    ARRAY(SELECT entries FROM journal WHERE task = number ORDER BY row),
+    ARRAY(SELECT key FROM records WHERE task = number ORDER BY key),
+    ARRAY(SELECT value FROM records WHERE task = number ORDER BY key)
+FROM changed";
+
+/// Ends the leases that are over; what was held under them is free (`ON DELETE SET NULL`).
+pub(super) const END_LEASES: &str = "
+DELETE FROM nodes WHERE node IN (
+    SELECT node FROM nodes WHERE until <= $1 ORDER BY node FOR UPDATE SKIP LOCKED
+)";
+
+/// Makes a node hold what is due. It locks the node first: its lease does not end meanwhile.
+pub(super) const TAKE_DUE: &str = "
+WITH me AS MATERIALIZED (
+    SELECT node FROM nodes WHERE node = $1 FOR KEY SHARE
+), due AS MATERIALIZED (
+    SELECT number FROM tasks
+    WHERE ready_at <= $2 AND node IS NULL AND EXISTS (SELECT FROM me)
+    ORDER BY ready_at LIMIT $3 FOR UPDATE SKIP LOCKED
+)
+UPDATE tasks SET node = $1, version = version + 1 FROM due WHERE tasks.number = due.number
+RETURNING ready_at, id, tenant";
+
+pub(super) const NEXT_DUE: &str = "
+SELECT least(
+    (SELECT min(ready_at) FROM tasks WHERE ready_at IS NOT NULL AND node IS NULL),
+    (SELECT min(until) FROM nodes WHERE node <> $1)
+)";
+
+pub(super) const RENEW: &str = "UPDATE nodes SET until = $2 WHERE node = $1";
+
+pub(super) const NEW_LEASE: &str = "
+INSERT INTO nodes (node, until) VALUES ($1, $2)
+ON CONFLICT (node) DO UPDATE SET until = excluded.until";
+
+pub(super) const RELEASE: &str = "UPDATE tasks SET node = NULL WHERE id = $1 AND node = $2";
+
+pub(super) const UNFINISHED: &str = "SELECT id, ready_at FROM tasks WHERE ready_at IS NOT NULL";
+
+/// How many tasks there are in each state.
+pub(super) const STATES: &str = "SELECT head::json ->> 'status', count(*) FROM tasks GROUP BY 1";
+
+pub(super) const DIGESTS: &str = "SELECT DISTINCT digest FROM tasks WHERE NOT is_final";
+
+/// Locks what the sweep must look at and nobody else is at.
+pub(super) const SWEEP: &str = "
+SELECT number, id, tenant, head FROM tasks
+WHERE due_at <= $1 ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED";
+
+/// The same, of final tasks only.
+pub(super) const SWEEP_FINAL: &str = "
+SELECT number, id, tenant, head FROM tasks
+WHERE due_at <= $1 AND is_final ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED";
+
+/// Removes final tasks, which have nothing beside them.
+pub(super) const REMOVE: &str = "DELETE FROM tasks WHERE number = ANY ($1)";
+
+/// Changes tasks that are locked.
+pub(super) const CHANGE_ALL: &str = "
+UPDATE tasks SET version = version + 1, is_final = new.is_final, due_at = new.due_at,
+    ready_at = new.ready_at, head = new.head, error = new.error, node = NULL,
+    arguments = CASE WHEN new.is_final THEN NULL ELSE arguments END,
+    setup = CASE WHEN new.is_final THEN NULL ELSE setup END
+FROM unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
+    AS new (number, is_final, due_at, ready_at, head, error)
+WHERE tasks.number = new.number";
+
+pub(super) const CLEAR_JOURNALS: &str = "DELETE FROM journal WHERE task = ANY ($1)";
+
+pub(super) const CLEAR_RECORDS: &str = "DELETE FROM records WHERE task = ANY ($1)";
+
+pub(super) const UNCOUNT_TOTAL: &str = "UPDATE total SET tasks = tasks - $1";
+
+/// Takes from the counts of tenants, which it locks in their order.
+pub(super) const UNCOUNT_TENANTS: &str = "
+WITH less AS MATERIALIZED (
+    SELECT t.tenant, ended, removed
+    FROM unnest($1::bytea[], $2::bigint[], $3::bigint[]) AS l (tenant, ended, removed)
+    JOIN tenants t ON t.tenant = l.tenant
+    ORDER BY t.tenant FOR UPDATE OF t
+)
+UPDATE tenants t SET unfinished = unfinished - ended, tasks = tasks - removed
+FROM less WHERE t.tenant = less.tenant";
+
+/// Removes the counts of tenants that have no tasks.
+pub(super) const CLEAR_TENANTS: &str = "
+DELETE FROM tenants WHERE tenant IN (
+    SELECT tenant FROM tenants WHERE tasks = 0 ORDER BY tenant FOR UPDATE SKIP LOCKED
+)";
+
+/// Removes a task, whatever it is.
+pub(super) const FORGET: &str =
+    "DELETE FROM tasks WHERE id = $1 RETURNING number, tenant, is_final";

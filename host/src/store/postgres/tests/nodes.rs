@@ -1,0 +1,136 @@
+//! Many nodes at one database.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn limits_hold_exactly_over_all_nodes() {
+    let url = postgres_server().database();
+    let options = StoreOptions {
+        max_tasks: 25,
+        ..OPTIONS
+    };
+    let nodes = [open(&url, options).await, open(&url, options).await];
+    let create_many = async |tenants: [&'static str; 2]| {
+        let mut creations = JoinSet::new();
+        for index in 0..80 {
+            let store = Arc::clone(&nodes[index % 2]);
+            let new = of(tenants[index / 2 % 2], 10);
+            creations.spawn(async move {
+                match store.create(TaskId::random(), new).await {
+                    Ok(()) => None,
+                    Err(StoreError::LimitReached(full)) => Some(full),
+                    Err(error) => panic!("{error}"),
+                }
+            });
+        }
+        let all = creations.join_all().await;
+        let count = |what| all.iter().filter(|full| **full == what).count();
+        [None, Some(Full::Unfinished), Some(Full::Store)].map(count)
+    };
+    assert_eq!(create_many(["a", "b"]).await, [20, 60, 0]);
+    assert_eq!(create_many(["c", "c"]).await, [5, 0, 75]);
+}
+
+/// Who waits for whom in a circle waits here until its statement is too slow, which the test does
+/// not forgive.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_at_the_same_tasks_never_lock_each_other_out() {
+    let url = postgres_server().database();
+    let patient = format!("{url}&options=-c%20deadlock_timeout=60s");
+    let mut nodes = JoinSet::new();
+    for number in 0..4 {
+        let store = open(&patient, OPTIONS).await;
+        nodes.spawn(async move {
+            let mut work = JoinSet::new();
+            for worker in 0..6 {
+                let store = Arc::clone(&store);
+                work.spawn(async move { live(&*store, number * 6 + worker).await });
+            }
+            work.join_all().await;
+        });
+    }
+    nodes.join_all().await;
+    let counts = "
+        SELECT (SELECT tasks FROM total) - (SELECT count(*) FROM tasks),
+            (SELECT count(*) FROM tenants WHERE tasks > 0) - (SELECT count(DISTINCT tenant) FROM tasks),
+            (SELECT count(*) FROM tenants t, LATERAL (
+                SELECT count(*) FILTER (WHERE NOT is_final) AS unfinished, count(*) AS all
+                FROM tasks WHERE tasks.tenant = t.tenant
+            ) AS are WHERE t.unfinished <> are.unfinished OR t.tasks <> are.all),
+            (SELECT count(*) FROM journal WHERE task NOT IN (SELECT number FROM tasks WHERE NOT is_final))";
+    let server = postgres_server();
+    assert_eq!(ask_database(server, &url, counts), "0|0|0|0");
+}
+
+/// Does all that there is to be done to tasks, whoever's they are, with leases that are soon over.
+async fn live(store: &dyn Store, seed: i64) {
+    let node = NodeId::random();
+    for round in 0..12 {
+        let now = 1_000 + round * 60 + seed;
+        store.renew(node, now + 90).await.unwrap();
+        for tenant in ["a", "b", "c"] {
+            let task = NewTask {
+                node: (round % 2 == 0).then_some(node),
+                ..of(tenant, usize::MAX)
+            };
+            store.create(TaskId::random(), task).await.unwrap();
+        }
+        for due in store.take_due(node, 4, now).await.unwrap() {
+            let claim = store.claim(due.id, Some(node), failure("lost"), now).await;
+            let Some(claim) = claim.unwrap() else {
+                continue;
+            };
+            let fence = claim.task.fence();
+            let keep = Event::Keep { fence };
+            let writes = row(1, true, b"more");
+            store.apply(due.id, keep, writes, now).await.unwrap();
+            let event = match seed % 3 {
+                0 => Event::Cancel,
+                1 => Event::Sleep {
+                    fence,
+                    until: now + 50,
+                },
+                _ => complete(),
+            };
+            let nothing = Writes::default();
+            store.apply(due.id, event, nothing, now).await.unwrap();
+            store.release(due.id, node).await.unwrap();
+        }
+        if seed % 4 == 0 {
+            store.sweep(expire(), now).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn racing_nodes_make_the_tables_once() {
+    let url = postgres_server().database();
+    let mut nodes = JoinSet::new();
+    for _ in 0..6 {
+        let url = url.clone();
+        nodes.spawn(async move { open(&url, OPTIONS).await });
+    }
+    let nodes = nodes.join_all().await;
+    let id = create(&nodes[0], example_task(None)).await;
+    for store in &nodes {
+        assert!(store.get(id).await.unwrap().is_some());
+    }
+    let version = ask_database(postgres_server(), &url, "SELECT version FROM cofferdam");
+    assert_eq!(version, schema::VERSION.to_string());
+}
+
+#[tokio::test]
+async fn a_database_of_a_later_version_is_left_alone() {
+    let server = postgres_server();
+    let url = server.database();
+    let later =
+        "CREATE TABLE cofferdam (version integer NOT NULL); INSERT INTO cofferdam VALUES (99)";
+    ask_database(server, &url, later);
+    let error = refusal(&url).await;
+    assert!(
+        error.contains("version 99") && error.contains("another database"),
+        "{error}"
+    );
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+    assert_eq!(ask_database(server, &url, tables), "1");
+}

@@ -1,0 +1,356 @@
+//! What is done to tasks over one connection.
+//!
+//! Invariant: what is written was decided on the version that is overwritten; if that is gone, it is
+//! decided anew.
+
+use super::pool::{Connection, Fault, Pool, Values};
+use super::rows::{self, Beside, Columns};
+use super::statements as sql;
+use super::sweep;
+use crate::limits::DATABASE_TRIES;
+use crate::store::counts::Step;
+use crate::store::{Applied, Due, Full, StoreOptions, Tally};
+use crate::task::{
+    Change, Claim, Event, Failure, Millis, NewTask, NodeId, Status, Task, TaskId, Writes, apply,
+};
+use parking_lot::Mutex;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex as AsyncMutex;
+
+/// A database, and what is to be known of the settings.
+pub(super) struct Inner {
+    pub(super) pool: Pool,
+    pub(super) options: StoreOptions,
+    /// What this node moved.
+    pub(super) moved: Mutex<Tally>,
+    /// How many tasks there were in each state, and when.
+    pub(super) states: AsyncMutex<Option<(Instant, Vec<(Status, usize)>)>>,
+}
+
+/// A task that was read to be changed.
+struct Found {
+    number: i64,
+    version: i64,
+    task: Task,
+    /// The node that asks may claim it.
+    is_free: bool,
+}
+
+impl Inner {
+    pub(super) fn new(pool: Pool, options: StoreOptions) -> Self {
+        Self {
+            pool,
+            options,
+            moved: Mutex::default(),
+            states: AsyncMutex::default(),
+        }
+    }
+
+    pub(super) fn moved(&self, step: Step) {
+        self.moved.lock().moved_here(step);
+    }
+
+    /// Tasks were removed, and ended because their time was over.
+    pub(super) fn swept(&self, removed: usize, ended: usize) {
+        let (from, to) = (Status::Working, Status::Failed);
+        for step in [
+            (removed, Step::Removed(to)),
+            (ended, Step::Moved { from, to }),
+        ] {
+            (0..step.0).for_each(|_| self.moved(step.1));
+        }
+    }
+
+    /// Counts the tasks in each state, unless that was done just now: it looks at all of them.
+    pub(super) async fn tally(&self) -> Result<Tally, Fault> {
+        let mut states = self.states.lock().await;
+        let counted = match states.take() {
+            Some((when, counted)) if when.elapsed() < self.options.count_pause => (when, counted),
+            _ => {
+                let connection = self.pool.get().await?;
+                let rows = connection.query(sql::STATES, &[]).await?;
+                let rows = rows.iter().map(|row| rows::state(row));
+                (Instant::now(), rows.collect::<Result<_, Fault>>()?)
+            }
+        };
+        let tally = self.moved.lock().with_states(counted.1.iter().copied());
+        *states = Some(counted);
+        Ok(tally)
+    }
+
+    /// Creates a task, or says which limit is in the way.
+    pub(super) async fn create(&self, id: TaskId, new: &NewTask) -> Result<Option<Full>, Fault> {
+        let connection = self.pool.get().await?;
+        let mut has_room = false;
+        for _ in 0..DATABASE_TRIES {
+            if self.insert(&connection, id, new).await? {
+                self.moved(Step::Created(new.task.status));
+                return Ok(None);
+            }
+            let tenant = new.task.owner.tenant.as_bytes();
+            let counts = connection.row(sql::COUNTS, &[&tenant]).await?;
+            let counts = counts.ok_or_else(|| Fault::corrupt("the table total", "it is empty"))?;
+            let below =
+                |column, most| Ok::<_, Fault>(counts.try_get::<_, i64>(column)? < limit(most));
+            let full = if !below(0, new.most)? {
+                return Ok(Some(Full::Unfinished));
+            } else if !below(1, new.most_stored)? {
+                Full::Stored
+            } else if !below(2, self.options.max_tasks)? {
+                Full::Store
+            } else {
+                // Something ended in between.
+                continue;
+            };
+            if has_room {
+                return Ok(Some(full));
+            }
+            sweep::make_room(&connection, new.task.created_at).await?;
+            has_room = true;
+        }
+        Err(Fault::crowded())
+    }
+
+    async fn insert(
+        &self,
+        connection: &Connection,
+        id: TaskId,
+        new: &NewTask,
+    ) -> Result<bool, Fault> {
+        let NewTask {
+            task, job, writes, ..
+        } = new;
+        let columns = Columns::of(task, self.options.retention);
+        let beside = Beside::of(writes, false);
+        let setup = crate::protocol::raw(&job.setup);
+        let values: Values<'_> = &[
+            &id.as_bytes().as_slice(),
+            &task.owner.tenant.as_bytes(),
+            &task.digest,
+            &columns.is_final,
+            &columns.due_at,
+            &columns.ready_at,
+            &new.node.as_ref().map(|node| node.as_bytes().as_slice()),
+            &columns.head,
+            &job.arguments.get(),
+            &setup.get(),
+            &beside.row,
+            &beside.entries,
+            &beside.keys,
+            &beside.values,
+            &limit(self.options.max_tasks),
+            &limit(new.most),
+            &limit(new.most_stored),
+        ];
+        Ok(connection.row(sql::CREATE, values).await?.is_some())
+    }
+
+    /// Removes a task that may have come to be, and that nobody was told of, as soon as the database
+    /// lets us.
+    pub(super) async fn forget(&self, id: TaskId) {
+        let mut pause = Duration::from_millis(50);
+        loop {
+            let forget = async || sweep::forget(&self.pool.get().await?, id).await;
+            if forget().await.is_ok() {
+                return;
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(5));
+        }
+    }
+
+    async fn find(
+        &self,
+        connection: &Connection,
+        id: TaskId,
+        node: Option<NodeId>,
+        now: Millis,
+    ) -> Result<Option<Found>, Fault> {
+        let node = node.as_ref().map(|node| node.as_bytes().as_slice());
+        let values: Values<'_> = &[&id.as_bytes().as_slice(), &node, &now];
+        let Some(row) = connection.row(sql::READ, values).await? else {
+            return Ok(None);
+        };
+        Ok(Some(Found {
+            number: row.try_get(0)?,
+            version: row.try_get(1)?,
+            task: rows::head(&row, 2)?,
+            is_free: row.try_get(3)?,
+        }))
+    }
+
+    /// Writes a change, unless the task has changed since it was found.
+    async fn write(
+        &self,
+        connection: &Connection,
+        found: &Found,
+        attempt: u32,
+        writes: &Writes,
+    ) -> Result<bool, Fault> {
+        let Found {
+            number,
+            version,
+            task,
+            ..
+        } = found;
+        let columns = Columns::of(task, self.options.retention);
+        let row = if columns.is_final {
+            let values: Values<'_> = &[
+                number,
+                version,
+                &columns.due_at,
+                &columns.head,
+                &columns.result,
+                &columns.error,
+            ];
+            connection.row(sql::END, values).await?
+        } else {
+            let is_over = task.attempt != attempt;
+            let beside = Beside::of(writes, is_over);
+            let values: Values<'_> = &[
+                number,
+                version,
+                &columns.due_at,
+                &columns.ready_at,
+                &columns.head,
+                &is_over,
+                &beside.last,
+                &beside.row,
+                &beside.entries,
+                &beside.keys,
+                &beside.values,
+            ];
+            connection.row(sql::CHANGE, values).await?
+        };
+        Ok(row.is_some())
+    }
+
+    pub(super) async fn apply(
+        &self,
+        id: TaskId,
+        event: &Event,
+        writes: &Writes,
+        now: Millis,
+    ) -> Result<Applied, Fault> {
+        let connection = self.pool.get().await?;
+        for _ in 0..DATABASE_TRIES {
+            let Some(mut found) = self.find(&connection, id, None, now).await? else {
+                return Ok(Applied::Missing);
+            };
+            let (attempt, from) = (found.task.attempt, found.task.status);
+            let change = match apply(&mut found.task, event.clone(), now) {
+                Err(refusal) => return Ok(Applied::Refused(refusal)),
+                Ok(Change::Unchanged) => return Ok(Applied::Unchanged),
+                Ok(change) => change,
+            };
+            if self.write(&connection, &found, attempt, writes).await? {
+                let to = found.task.status;
+                if from != to {
+                    self.moved(Step::Moved { from, to });
+                }
+                return Ok(change.into());
+            }
+        }
+        Err(Fault::crowded())
+    }
+
+    pub(super) async fn claim(
+        &self,
+        id: TaskId,
+        node: Option<NodeId>,
+        lost: &Failure,
+        now: Millis,
+    ) -> Result<Option<Claim>, Fault> {
+        let connection = self.pool.get().await?;
+        for _ in 0..DATABASE_TRIES {
+            let found = self.find(&connection, id, node, now).await?;
+            let Some(mut found) = found.filter(|found| found.is_free) else {
+                return Ok(None);
+            };
+            let attempt = found.task.attempt;
+            let claim = Event::Claim { lost: lost.clone() };
+            match apply(&mut found.task, claim, now) {
+                Err(_) | Ok(Change::Unchanged) => return Ok(None),
+                Ok(Change::Changed) => {
+                    let nothing = Writes::default();
+                    if self.write(&connection, &found, attempt, &nothing).await? {
+                        return Ok(None);
+                    }
+                }
+                Ok(Change::Quiet) => {
+                    if let Some(claim) = self.take(&connection, found, node).await? {
+                        return Ok(Some(claim));
+                    }
+                }
+            }
+        }
+        Err(Fault::crowded())
+    }
+
+    /// Writes a claim, unless the task has changed since it was found.
+    async fn take(
+        &self,
+        connection: &Connection,
+        found: Found,
+        node: Option<NodeId>,
+    ) -> Result<Option<Claim>, Fault> {
+        let Found {
+            number,
+            version,
+            task,
+            ..
+        } = found;
+        let columns = Columns::of(&task, self.options.retention);
+        let node = node.as_ref().map(|node| node.as_bytes().as_slice());
+        let values: Values<'_> = &[&number, &version, &columns.due_at, &columns.head, &node];
+        let Some(row) = connection.row(sql::CLAIM, values).await? else {
+            return Ok(None);
+        };
+        let keys: Vec<Vec<u8>> = row.try_get(3)?;
+        let values: Vec<Vec<u8>> = row.try_get(4)?;
+        let key = |key| String::from_utf8(key).map_err(|error| Fault::corrupt("a key", error));
+        let records = keys.into_iter().zip(values);
+        Ok(Some(Claim {
+            task,
+            job: rows::job(&row)?,
+            rows: row.try_get(2)?,
+            records: records
+                .map(|(name, value)| Ok((key(name)?, value)))
+                .collect::<Result<_, Fault>>()?,
+        }))
+    }
+
+    pub(super) async fn take_due(
+        &self,
+        node: NodeId,
+        most: usize,
+        now: Millis,
+    ) -> Result<Vec<Due>, Fault> {
+        let connection = self.pool.get().await?;
+        connection.execute(sql::END_LEASES, &[&now]).await?;
+        let node = node.as_bytes().as_slice();
+        let values: Values<'_> = &[&node, &now, &limit(most)];
+        let mut taken = Vec::new();
+        for row in connection.query(sql::TAKE_DUE, values).await? {
+            let (id, tenant) = (rows::id(&row, 1)?, rows::tenant(&row, 2)?);
+            taken.push((row.try_get::<_, Millis>(0)?, Due { id, tenant }));
+        }
+        taken.sort_by_key(|(ready, _)| *ready);
+        Ok(taken.into_iter().map(|(_, due)| due).collect())
+    }
+
+    pub(super) async fn renew(&self, node: NodeId, until: Millis) -> Result<bool, Fault> {
+        let connection = self.pool.get().await?;
+        let values: Values<'_> = &[&node.as_bytes().as_slice(), &until];
+        let is_known = connection.execute(sql::RENEW, values).await? > 0;
+        if !is_known {
+            connection.execute(sql::NEW_LEASE, values).await?;
+        }
+        Ok(is_known)
+    }
+}
+
+/// A limit as the database's number.
+fn limit(most: usize) -> i64 {
+    i64::try_from(most).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,170 @@
+//! Where PostgreSQL is, who runs it, and the folder that each server begins with.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+use super::{USER, tools};
+
+/// The user and group `nobody`.
+const NOBODY: u32 = 65_534;
+
+/// Where the distribution puts its programs, below a root.
+const VERSIONS: &str = "usr/lib/postgresql";
+
+/// Its programs, and where their libraries are if that is no place that the system knows.
+struct Programs {
+    folder: PathBuf,
+    libraries: Option<OsString>,
+}
+
+/// That of the system, or the one that `cargo xtask test` unpacked.
+static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let unpacked = tools().join("postgresql");
+    let mut folders = versions(Path::new("/"));
+    folders.reverse();
+    folders.extend(env::split_paths(&path));
+    let is_whole = |folder: &PathBuf| {
+        let programs = ["initdb", "postgres", "psql"];
+        programs.iter().all(|name| folder.join(name).is_file())
+    };
+    if let Some(folder) = folders.into_iter().find(is_whole) {
+        let libraries = None;
+        return Programs { folder, libraries };
+    }
+    let folder = versions(&unpacked).pop().unwrap_or_else(|| {
+        panic!("PostgreSQL is missing: run `cargo xtask test`, which unpacks it");
+    });
+    let libraries = children(&unpacked.join("usr/lib"))
+        .into_iter()
+        .filter(|it| it.to_string_lossy().ends_with("-linux-gnu"));
+    let libraries = env::join_paths(libraries).ok();
+    Programs { folder, libraries }
+});
+
+/// Folders of programs below a root, the newest version last.
+fn versions(root: &Path) -> Vec<PathBuf> {
+    let mut versions = children(&root.join(VERSIONS));
+    let number = |path: &PathBuf| -> Option<u32> { path.file_name()?.to_str()?.parse().ok() };
+    versions.sort_by_key(number);
+    versions.into_iter().map(|it| it.join("bin")).collect()
+}
+
+fn children(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+/// One of its programs.
+pub(super) fn program(name: &str) -> PathBuf {
+    PROGRAMS.folder.join(name)
+}
+
+/// A command of its own.
+pub(super) fn command(name: &str) -> Command {
+    let mut command = Command::new(program(name));
+    known(&mut command);
+    command
+}
+
+fn known(command: &mut Command) {
+    if let Some(libraries) = &PROGRAMS.libraries {
+        command.env("LD_LIBRARY_PATH", libraries);
+    }
+    command.env("LC_ALL", "C").env("TZ", "UTC");
+}
+
+/// A command that root runs as nobody.
+pub(super) fn as_nobody(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    known(&mut command);
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command.current_dir("/");
+    command
+}
+
+/// Lets nobody have a file, and no other.
+pub(super) fn give_away(path: &Path) {
+    let mode = if path.is_dir() { 0o700 } else { 0o600 };
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a file of ours");
+    if rustix::process::geteuid().is_root() {
+        chown(path, Some(NOBODY), Some(NOBODY)).expect("root gives files away");
+    }
+}
+
+/// Copies a folder with its owners.
+pub(super) fn copy(from: &Path, to: &Path) {
+    let mut copy = Command::new("cp");
+    copy.args(["--archive", "--reflink=auto"]).arg(from).arg(to);
+    let status = copy.status().expect("cp can be run");
+    assert!(status.success(), "cannot copy {}", from.display());
+}
+
+/// A folder of data as `initdb` makes it. The first test that asks makes it; the others copy.
+pub(super) fn template() -> PathBuf {
+    let version = command("postgres").arg("--version").output();
+    let version = version.expect("postgres can be run").stdout;
+    let version = String::from_utf8_lossy(&version);
+    // `postgres (PostgreSQL) 15.18 (…)`.
+    let version = version.split_whitespace().nth(2).unwrap_or("unknown");
+    fs::create_dir_all(tools()).expect("the folder of tools");
+    let template = tools().join(format!("postgres-data-{version}"));
+    let lock = File::create(tools().join("postgres-data.lock")).expect("a lock");
+    lock.lock().expect("a lock");
+    if !template.is_dir() {
+        let folder = tempfile::Builder::new()
+            .prefix("cofferdam-pg-")
+            .tempdir()
+            .expect("a folder for PostgreSQL");
+        make(folder.path());
+        let part = template.with_extension("part");
+        if part.exists() {
+            fs::remove_dir_all(&part).expect("what was left half made");
+        }
+        copy(&folder.path().join("data"), &part);
+        fs::rename(&part, &template).expect("a folder of ours");
+    }
+    template
+}
+
+fn make(folder: &Path) {
+    let (user, password) = USER;
+    let secret = folder.join("password");
+    fs::write(&secret, password).expect("a file can be written");
+    give_away(&secret);
+    give_away(folder);
+    let data = folder.join("data");
+    let output = as_nobody(program("initdb"))
+        .args(["--username", user, "--encoding", "UTF8", "--locale", "C"])
+        .args(["--auth-local", "trust", "--auth-host", "scram-sha-256"])
+        .args(["--no-sync", "--wal-segsize", "4", "--pwfile"])
+        .arg(&secret)
+        .arg("--pgdata")
+        .arg(&data)
+        .stdin(Stdio::null())
+        .output()
+        .expect("initdb can be run");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "initdb: {complaint}");
+    let settings = data.join("postgresql.conf");
+    let mut settings = File::options()
+        .append(true)
+        .open(settings)
+        .expect("its settings");
+    settings
+        .write_all(
+            b"fsync = off\nfull_page_writes = off\nwal_level = minimal\nmax_wal_senders = 0\n\
+              max_wal_size = 64MB\nmin_wal_size = 8MB\nshared_buffers = 32MB\nmax_connections = 300\n\
+              log_line_prefix = ''\nlog_timezone = UTC\ntimezone = UTC\n",
+        )
+        .expect("its settings can be written");
+}
