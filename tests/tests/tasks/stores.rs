@@ -66,6 +66,7 @@ async fn in_memory() {
             "compiled.key",
             "components",
             "lock",
+            "registry",
             "request-state.key"
         ]
     );
