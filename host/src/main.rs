@@ -194,14 +194,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is logged. What is sent to registries never is: this logger shows it byte for byte, and with
-/// it passwords and tokens.
+/// What these log is what is sent: passwords and tokens to registries, ids and arguments to databases.
+const NEVER_LOGGED: [&str; 2] = ["ureq_proto::util=off", "tokio_postgres::query=off"];
+
+/// What is logged.
 fn filter(command: &Command) -> EnvFilter {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| command.level().into());
-    match "ureq_proto::util=off".parse() {
-        Ok(directive) => filter.add_directive(directive),
-        Err(_) => filter,
-    }
+    let never = NEVER_LOGGED.iter().flat_map(|target| target.parse());
+    never.fold(filter, EnvFilter::add_directive)
 }
 
 fn run(command: Command) -> Result<bool> {

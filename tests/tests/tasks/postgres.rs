@@ -207,6 +207,25 @@ async fn tls_is_checked_as_far_as_the_url_says() {
     }
 }
 
+// Whatever is to be logged: the driver would log it with all else that it does.
+#[tokio::test]
+async fn what_the_database_is_told_is_not_logged() {
+    let database = Postgres::on_tcp();
+    let options = Options::probe().store(&database.database());
+    let server = Server::start(options.log("trace,tokio_postgres::query=trace")).await;
+    let keys = json!({"keys": ["marked-argument"]});
+    let task = client(&server).task("ask", keys).await;
+    task.until("input_required").await;
+    task.update(json!({"marked-argument": accept("marked-answer")}))
+        .await;
+    task.until("completed").await;
+    let log = server.log().text();
+    assert!(log.contains("tokio_postgres::prepare"), "its driver logs");
+    for secret in ["marked-a", task.id(), USER.1] {
+        assert!(!log.contains(secret), "{secret} is in the log: {log}");
+    }
+}
+
 #[tokio::test]
 async fn a_database_that_cannot_be_reached_stops_the_start() {
     let url = "postgres://someone:secret-word@127.0.0.1:1/tasks";

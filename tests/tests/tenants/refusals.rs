@@ -202,8 +202,13 @@ fn refused() -> Vec<(&'static str, String, Vec<&'static str>)> {
         ),
         (
             "a store of no known form",
-            text("store = \"postgres://db\"\n"),
-            vec!["store", "postgres://db", "sqlite:PATH"],
+            text("store = \"mysql://db\"\n"),
+            vec!["store", "mysql:", "sqlite:PATH"],
+        ),
+        (
+            "a database's URL that asks for what is not known",
+            text("store = \"postgres://db/tasks?sslmode=perhaps\"\n"),
+            vec!["store", "sslmode", "verify-full"],
         ),
         (
             "a key where no folder is",

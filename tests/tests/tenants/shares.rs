@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::two::Two;
+use cofferdam_postgres::Postgres;
 use cofferdam_tests::{Client, Identity, Server, Task, accept, patient};
 use serde_json::json;
 
@@ -21,7 +22,8 @@ async fn refused_a_task(client: &Client) {
 
 #[tokio::test]
 async fn a_tenant_at_its_tasks_leaves_those_of_others() {
-    for store in ["sqlite", "memory:"] {
+    let database = Postgres::start();
+    for store in ["sqlite", "memory:", &database.database()] {
         let two = Two::new("max-tasks = 2", "");
         let server = Server::start(two.config.probe().store(store)).await;
         let [flood, calm] = two.clients(&server);

@@ -147,14 +147,14 @@ pub(super) const STATES: &str = "SELECT head::json ->> 'status', count(*) FROM t
 
 pub(super) const DIGESTS: &str = "SELECT DISTINCT digest FROM tasks WHERE NOT is_final";
 
-/// Locks what the sweep must look at and nobody else is at.
+/// Locks what the sweep must look at and nobody else is at. Of a final task nothing is to be decided.
 pub(super) const SWEEP: &str = "
-SELECT number, id, tenant, head FROM tasks
+SELECT number, id, tenant, is_final, CASE WHEN NOT is_final THEN head END FROM tasks
 WHERE due_at <= $1 ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED";
 
 /// The same, of final tasks only.
 pub(super) const SWEEP_FINAL: &str = "
-SELECT number, id, tenant, head FROM tasks
+SELECT number, tenant FROM tasks
 WHERE due_at <= $1 AND is_final ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED";
 
 /// Removes final tasks, which have nothing beside them.

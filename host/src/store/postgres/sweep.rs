@@ -72,12 +72,12 @@ async fn batch(
     let mut all = Changed::default();
     for row in due {
         let number: i64 = row.try_get(0)?;
-        let mut task = rows::head(&row, 3)?;
-        if task.status.is_final() {
+        if row.try_get(3)? {
             less.removed(row.try_get(2)?);
             gone.push(number);
             continue;
         }
+        let mut task = rows::head(&row, 4)?;
         if apply(&mut task, expire.clone(), now) != Ok(Change::Changed) {
             continue;
         }
@@ -148,7 +148,7 @@ pub(super) async fn make_room(connection: &Connection, now: Millis) -> Result<()
         let (mut less, mut gone) = (Less::default(), Vec::new());
         for row in due {
             gone.push(row.try_get::<_, i64>(0)?);
-            less.removed(row.try_get(2)?);
+            less.removed(row.try_get(1)?);
         }
         connection.execute(sql::REMOVE, &[&gone]).await?;
         less.take(connection).await
