@@ -34,7 +34,7 @@ enum Entry {
     #[command(hide = true)]
     Compile(CompilerArguments),
     #[command(flatten)]
-    Command(Command),
+    Command(Box<Command>),
 }
 
 #[derive(Subcommand)]
@@ -184,7 +184,7 @@ fn main() -> ExitCode {
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .init();
-    match run(command) {
+    match run(*command) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

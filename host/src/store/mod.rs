@@ -268,7 +268,8 @@ pub async fn open(
 ) -> Result<Arc<dyn Store>, StoreError> {
     check(name).map_err(|why| StoreError::Open(format!("--store: {why}")))?;
     if postgres::is_url(name) {
-        return Ok(Arc::new(PostgresStore::open(name, options).await?));
+        let store = PostgresStore::open(name, options).await?;
+        return Ok(Arc::new(store.alone().await?));
     }
     Ok(match name.split_once(':') {
         Some(("sqlite", path)) => Arc::new(SqliteStore::open(&PathBuf::from(path), options)?),

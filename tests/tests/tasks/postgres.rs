@@ -240,3 +240,16 @@ async fn a_database_that_cannot_be_reached_stops_the_start() {
     assert!(!status.success() && text.contains("sslmode"), "{text}");
     assert!(!text.contains("secret-word"), "{text}");
 }
+
+#[tokio::test]
+async fn a_database_has_one_server_at_a_time() {
+    let database = Postgres::start();
+    let mut server = server_on(&database).await;
+    let options = Options::probe().store(&database.database());
+    let (_, said) = Server::refuse(options).await;
+    assert!(said.contains("another server uses it"), "{said}");
+    server.kill();
+    // The next one waits until the database knows that this one is gone.
+    let server = server.restart().await;
+    server.client().result("echo", json!({"text": "x"})).await;
+}

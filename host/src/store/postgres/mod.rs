@@ -19,20 +19,29 @@ mod work;
 pub(in crate::store) use address::{check, is_url};
 
 use super::{Applied, Due, Store, StoreError, StoreOptions, Swept, Tally, Unfinished};
+use crate::limits::DATABASE_TIME;
 use crate::task::{Claim, Event, Failure, Millis, NewTask, NodeId, Task, TaskId, Writes};
 use address::Address;
 use async_trait::async_trait;
-use pool::{Fate, Fault, Pool, Values};
+use pool::{Connection, Fate, Fault, Pool, Values};
 use statements as sql;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::oneshot;
 use work::Inner;
 
 /// The store `postgres://…`.
 pub struct PostgresStore {
     inner: Arc<Inner>,
+    /// Has the lock of the only server.
+    _alone: Option<Connection>,
 }
+
+/// Held by the only server of a database: "cofferd1".
+const ALONE: i64 = 0x636f_6666_6572_6431;
+/// Between two looks whether another server is gone.
+const ALONE_PAUSE: Duration = Duration::from_millis(50);
 
 impl PostgresStore {
     /// Connects to a database, and brings it to the present form.
@@ -70,7 +79,45 @@ impl PostgresStore {
             Err(fault) => return Err(failed(&fault)),
         }
         let inner = Arc::new(Inner::new(pool, options));
-        Ok(Self { inner })
+        Ok(Self {
+            inner,
+            _alone: None,
+        })
+    }
+
+    /// Makes sure that no other server uses the database, as long as this store is there and the line to
+    /// it holds: servers do not share tasks yet. One that ended just now is waited for.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`].
+    pub async fn alone(self) -> Result<Self, StoreError> {
+        let place = self.inner.pool.place();
+        let failed = |why: &dyn std::fmt::Display| {
+            StoreError::Open(format!("cannot use the task store, {place}: {why}"))
+        };
+        let lock = async {
+            let connection = self.inner.pool.get().await?;
+            loop {
+                let lock = "SELECT pg_try_advisory_lock($1)";
+                let row = connection.row(lock, &[&ALONE]).await?;
+                if row.map(|row| row.try_get(0)).transpose()? == Some(true) {
+                    return Ok::<_, Fault>(connection);
+                }
+                tokio::time::sleep(ALONE_PAUSE).await;
+            }
+        };
+        let connection = match tokio::time::timeout(DATABASE_TIME, lock).await {
+            Ok(locked) => locked.map_err(|fault| failed(&fault))?,
+            Err(_) => {
+                let why =
+                    "another server uses it; stop that one first, or give each its own database";
+                return Err(failed(&why));
+            }
+        };
+        Ok(Self {
+            _alone: Some(connection),
+            ..self
+        })
     }
 
     async fn attempt<T, F>(&self, work: impl FnMut() -> F) -> Result<T, StoreError>

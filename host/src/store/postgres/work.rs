@@ -24,7 +24,13 @@ pub(super) struct Inner {
     /// What this node moved.
     pub(super) moved: Mutex<Tally>,
     /// How many tasks there were in each state, and when.
-    pub(super) states: AsyncMutex<Option<(Instant, Vec<(Status, usize)>)>>,
+    pub(super) states: AsyncMutex<Option<States>>,
+}
+
+/// How many tasks there were in each state.
+pub(super) struct States {
+    when: Instant,
+    each: Vec<(Status, usize)>,
 }
 
 /// A task that was read to be changed.
@@ -65,15 +71,17 @@ impl Inner {
     pub(super) async fn tally(&self) -> Result<Tally, Fault> {
         let mut states = self.states.lock().await;
         let counted = match states.take() {
-            Some((when, counted)) if when.elapsed() < self.options.count_pause => (when, counted),
+            Some(counted) if counted.when.elapsed() < self.options.count_pause => counted,
             _ => {
                 let connection = self.pool.get().await?;
                 let rows = connection.query(sql::STATES, &[]).await?;
-                let rows = rows.iter().map(|row| rows::state(row));
-                (Instant::now(), rows.collect::<Result<_, Fault>>()?)
+                States {
+                    each: rows.iter().map(rows::state).collect::<Result<_, Fault>>()?,
+                    when: Instant::now(),
+                }
             }
         };
-        let tally = self.moved.lock().with_states(counted.1.iter().copied());
+        let tally = self.moved.lock().with_states(counted.each.iter().copied());
         *states = Some(counted);
         Ok(tally)
     }
