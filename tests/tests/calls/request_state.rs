@@ -186,9 +186,10 @@ async fn a_key_is_changed_and_calls_go_on() {
     let server = server.restart_with(new).await;
     let client = forms(&server);
     refused(&first.through(&client), first.state()).await;
-    let result = second.through(&client).result(json!({"k": accept("2")}));
+    let second = second.through(&client);
+    let result = second.result(json!({"k": accept("2")})).await;
     assert_eq!(
-        result.await["structuredContent"],
+        result["structuredContent"],
         json!({"a": accept("1"), "k": accept("2")})
     );
 }

@@ -3,9 +3,10 @@
 //! Invariant: what is said of it names hosts and the database, never a password.
 
 use super::tls::{self, Check};
-use crate::limits::{DATABASE_CONNECT_TIME, DATABASE_TIME};
+use crate::limits::DATABASE_CONNECT_TIME;
 use percent_encoding::percent_decode_str;
 use std::path::PathBuf;
+use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -43,11 +44,12 @@ struct Parts {
 
 impl Address {
     /// Reads a URL: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?KEY=VALUE&…`, with the keys of libpq
-    /// that the driver knows, `sslmode` and `sslrootcert`.
+    /// that the driver knows, `sslmode` and `sslrootcert`. Its statements are to take no longer than
+    /// a time.
     ///
     /// # Errors
     /// What is wrong with it, or with the file that it names.
-    pub(super) fn read(url: &str) -> Result<Self, String> {
+    pub(super) fn read(url: &str, time: Duration) -> Result<Self, String> {
         let Parts {
             mut config,
             check,
@@ -63,14 +65,14 @@ impl Address {
             config.connect_timeout(DATABASE_CONNECT_TIME);
         }
         if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(DATABASE_TIME);
+            config.tcp_user_timeout(time);
         }
         if config.get_application_name().is_none() {
             config.application_name("cofferdam");
         }
         // The server gives up before we do: then it is known that nothing was changed. What the URL
         // says comes later, and counts.
-        let time = DATABASE_TIME.as_millis() * 4 / 5;
+        let time = time.as_millis() * 4 / 5;
         let own = format!(
             "-c statement_timeout={time} -c idle_in_transaction_session_timeout={time} \
              -c default_transaction_isolation=read\\ committed"
@@ -194,6 +196,7 @@ mod tests {
             let error = check(bad).unwrap_err();
             assert!(!error.contains("s3cret"), "{bad}: {error}");
         }
-        assert!(Address::read("postgres://h/d?sslmode=verify-full&sslrootcert=/nowhere").is_err());
+        let missing = "postgres://h/d?sslmode=verify-full&sslrootcert=/nowhere";
+        assert!(Address::read(missing, Duration::from_secs(1)).is_err());
     }
 }

@@ -18,7 +18,11 @@ mod work;
 
 pub(in crate::store) use address::{check, is_url};
 
+<<<<<<< HEAD
 use super::{Applied, Due, Store, StoreError, StoreOptions, Swept, Tally, Unfinished};
+=======
+use super::{Applied, Due, Store, StoreError, StoreOptions, Swept, Unfinished};
+>>>>>>> pg
 use crate::limits::DATABASE_TIME;
 use crate::task::{Claim, Event, Failure, Millis, NewTask, NodeId, Task, TaskId, Writes};
 use address::Address;
@@ -50,8 +54,18 @@ impl PostgresStore {
     /// [`StoreError::Open`]: the URL is wrong, the database cannot be reached or used, or is of a later
     /// version.
     pub async fn open(url: &str, options: StoreOptions) -> Result<Self, StoreError> {
+        Self::open_within(DATABASE_TIME, url, options).await
+    }
+
+    /// The same with another limit for each statement.
+    async fn open_within(
+        time: Duration,
+        url: &str,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
         let wrong = |why| StoreError::Open(format!("cannot use the URL of the task store: {why}"));
-        let pool = Pool::new(Address::read(url).map_err(wrong)?).map_err(wrong)?;
+        let address = Address::read(url, time).map_err(wrong)?;
+        let pool = Pool::new(address, time).map_err(wrong)?;
         let place = pool.place();
         let failed = |why: &dyn std::fmt::Display| {
             StoreError::Open(format!("cannot use the task store, {place}: {why}"))
@@ -118,6 +132,15 @@ impl PostgresStore {
             _alone: Some(connection),
             ..self
         })
+    }
+
+    /// One for tests: however busy the machine is, no statement is too slow.
+    #[cfg(test)]
+    pub(in crate::store) async fn open_patiently(
+        url: &str,
+        options: StoreOptions,
+    ) -> Result<Self, StoreError> {
+        Self::open_within(Duration::from_secs(60), url, options).await
     }
 
     async fn attempt<T, F>(&self, work: impl FnMut() -> F) -> Result<T, StoreError>

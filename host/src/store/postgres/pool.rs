@@ -8,7 +8,7 @@
 //! `deadpool-postgres` is kept beside it, and adds a pool and a cache of statements, no more.
 
 use super::address::Address;
-use crate::limits::{DATABASE_CONNECT_TIME, DATABASE_CONNECTIONS, DATABASE_RETRIES, DATABASE_TIME};
+use crate::limits::{DATABASE_CONNECT_TIME, DATABASE_CONNECTIONS, DATABASE_RETRIES};
 use crate::store::StoreError;
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, PoolError, RecyclingMethod, Runtime, TimeoutType, Timeouts,
@@ -27,6 +27,8 @@ pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(super) struct Pool {
     pool: deadpool_postgres::Pool,
     place: String,
+    /// For one statement.
+    time: Duration,
     /// The last that was heard of it was that it failed.
     down: AtomicBool,
 }
@@ -73,9 +75,9 @@ impl Fault {
         Self::new(Fate::Undone, told, told)
     }
 
-    fn slow() -> Self {
+    fn slow(time: Duration) -> Self {
         let told = "its database does not answer in time";
-        let why = format!("no answer within {DATABASE_TIME:?}");
+        let why = format!("no answer within {time:?}");
         Self::new(Fate::Unknown, told, why)
     }
 }
@@ -167,7 +169,7 @@ impl From<PoolError> for Fault {
             PoolError::Timeout(TimeoutType::Wait) => Self::new(
                 Fate::Undone,
                 "its database does not answer in time",
-                format!("all {DATABASE_CONNECTIONS} connections were in use for {DATABASE_TIME:?}"),
+                format!("all {DATABASE_CONNECTIONS} connections were in use for too long"),
             ),
             error => Self::new(Fate::Undone, told, format!("cannot connect: {error}")),
         }
@@ -175,11 +177,11 @@ impl From<PoolError> for Fault {
 }
 
 impl Pool {
-    /// For a database; nothing is connected yet.
+    /// For a database, with a limit of time for each statement; nothing is connected yet.
     ///
     /// # Errors
     /// What is wrong.
-    pub(super) fn new(address: Address) -> Result<Self, String> {
+    pub(super) fn new(address: Address, time: Duration) -> Result<Self, String> {
         let method = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
@@ -187,7 +189,7 @@ impl Pool {
         let pool = deadpool_postgres::Pool::builder(manager)
             .max_size(DATABASE_CONNECTIONS)
             .timeouts(Timeouts {
-                wait: Some(DATABASE_TIME),
+                wait: Some(time),
                 create: Some(DATABASE_CONNECT_TIME),
                 recycle: Some(DATABASE_CONNECT_TIME),
             })
@@ -197,6 +199,7 @@ impl Pool {
         Ok(Self {
             pool,
             place: address.place,
+            time,
             down: AtomicBool::new(false),
         })
     }
@@ -212,6 +215,7 @@ impl Pool {
         let stuck = AtomicBool::new(false);
         Ok(Connection {
             object: Some(object),
+            time: self.time,
             stuck,
         })
     }
@@ -256,6 +260,7 @@ impl From<Fault> for StoreError {
 /// A connection of the pool, which it goes back to.
 pub(super) struct Connection {
     object: Option<Object>,
+    time: Duration,
     stuck: AtomicBool,
 }
 
@@ -267,7 +272,7 @@ impl Connection {
             let statement = client.prepare_cached(sql).await?;
             client.query(&statement, values).await
         };
-        self.within(DATABASE_TIME, answer).await
+        self.within(self.time, answer).await
     }
 
     /// One that gives at most one row.
@@ -282,7 +287,7 @@ impl Connection {
             let statement = client.prepare_cached(sql).await?;
             client.execute(&statement, values).await
         };
-        self.within(DATABASE_TIME, answer).await
+        self.within(self.time, answer).await
     }
 
     /// Statements without values, as long as they take up to a limit.
@@ -293,21 +298,21 @@ impl Connection {
     /// Begins a transaction. Unless it is ended, the connection ends with it.
     pub(super) async fn begin(&self) -> Result<(), Fault> {
         self.stuck.store(true, Ordering::Relaxed);
-        self.batch("BEGIN", DATABASE_TIME).await
+        self.batch("BEGIN", self.time).await
     }
 
     /// Ends a transaction: all of it counts, or nothing.
     pub(super) async fn end<T>(&self, work: Result<T, Fault>) -> Result<T, Fault> {
         match work {
             Ok(done) => {
-                self.batch("COMMIT", DATABASE_TIME).await?;
+                self.batch("COMMIT", self.time).await?;
                 self.stuck.store(false, Ordering::Relaxed);
                 Ok(done)
             }
             Err(fault) => {
                 // A connection on which something is stuck has been waited for long enough.
                 let is_open = fault.fate != Fate::Unknown;
-                if is_open && self.batch("ROLLBACK", DATABASE_TIME).await.is_ok() {
+                if is_open && self.batch("ROLLBACK", self.time).await.is_ok() {
                     self.stuck.store(false, Ordering::Relaxed);
                 }
                 // Whatever its statements did, they were not committed.
@@ -321,7 +326,8 @@ impl Connection {
     }
 
     fn client(&self) -> Result<&Object, Fault> {
-        self.object.as_ref().ok_or_else(Fault::slow)
+        let gone = || Fault::slow(self.time);
+        self.object.as_ref().ok_or_else(gone)
     }
 
     async fn within<T>(
@@ -333,7 +339,7 @@ impl Connection {
             Ok(answer) => Ok(answer?),
             Err(_) => {
                 self.stuck.store(true, Ordering::Relaxed);
-                Err(Fault::slow())
+                Err(Fault::slow(time))
             }
         }
     }

@@ -72,7 +72,8 @@ pub(in crate::store) fn postgres_server() -> &'static Postgres {
 /// A database of its own. To be called where a runtime with threads is at hand.
 pub(in crate::store) fn postgres(options: StoreOptions) -> Fixture {
     let url = postgres_server().database();
-    let store = block_in_place(|| Handle::current().block_on(PostgresStore::open(&url, options)));
+    let opened = PostgresStore::open_patiently(&url, options);
+    let store = block_in_place(|| Handle::current().block_on(opened));
     Fixture {
         store: Arc::new(store.unwrap()),
         _folder: None,

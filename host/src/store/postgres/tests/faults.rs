@@ -66,7 +66,7 @@ async fn a_database_that_is_back_is_used_again() {
 async fn a_statement_that_waits_too_long_is_given_up_and_undone() {
     let server = Arc::new(Postgres::start());
     let url = server.database();
-    let store = open(&url, OPTIONS).await;
+    let store = open_as_served(&url).await;
     let id = create(&store, example_task(None)).await;
     let (held, locker) = (Arc::clone(&server), url.clone());
     let lock = "BEGIN; LOCK TABLE tasks; SELECT pg_sleep(8)";

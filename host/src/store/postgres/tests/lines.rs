@@ -61,7 +61,7 @@ async fn pass(client: TcpStream, server: TcpStream, answers: Arc<AtomicU8>) {
 async fn a_line_that_says_nothing_more_is_given_up() {
     let server = Postgres::on_tcp();
     let line = Line::to(server.address()).await;
-    let store = open(&line.url(&server.database(), server.address()), OPTIONS).await;
+    let store = open_as_served(&line.url(&server.database(), server.address())).await;
     let id = create(&store, example_task(None)).await;
     // Two lines are there, so that none is to be made below.
     let (one, two) = tokio::join!(store.get(id), store.get(id));

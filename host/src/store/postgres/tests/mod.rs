@@ -19,7 +19,13 @@ use tokio::net::TcpListener;
 use tokio::task::{JoinSet, spawn_blocking};
 
 async fn open(url: &str, options: StoreOptions) -> Arc<dyn Store> {
-    Arc::new(PostgresStore::open(url, options).await.unwrap())
+    let opened = PostgresStore::open_patiently(url, options).await;
+    Arc::new(opened.unwrap())
+}
+
+/// With the limits of a server.
+async fn open_as_served(url: &str) -> Arc<dyn Store> {
+    Arc::new(PostgresStore::open(url, OPTIONS).await.unwrap())
 }
 
 async fn refusal(url: &str) -> String {

@@ -36,7 +36,7 @@ async fn limits_hold_exactly_over_all_nodes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nodes_at_the_same_tasks_never_lock_each_other_out() {
     let url = postgres_server().database();
-    let patient = format!("{url}&options=-c%20deadlock_timeout=60s");
+    let patient = format!("{url}&options=-c%20deadlock_timeout=1h");
     let mut nodes = JoinSet::new();
     for number in 0..4 {
         let store = open(&patient, OPTIONS).await;
