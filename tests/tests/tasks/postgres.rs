@@ -244,8 +244,8 @@ async fn a_database_that_cannot_be_reached_stops_the_start() {
 #[tokio::test]
 async fn a_database_has_one_server_at_a_time() {
     let database = Postgres::start();
-    let mut server = server_on(&database).await;
     let options = Options::probe().store(&database.database());
+    let mut server = Server::start(options.clone()).await;
     let (_, said) = Server::refuse(options).await;
     assert!(said.contains("another server uses it"), "{said}");
     server.kill();

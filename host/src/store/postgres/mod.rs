@@ -18,11 +18,7 @@ mod work;
 
 pub(in crate::store) use address::{check, is_url};
 
-<<<<<<< HEAD
 use super::{Applied, Due, Store, StoreError, StoreOptions, Swept, Tally, Unfinished};
-=======
-use super::{Applied, Due, Store, StoreError, StoreOptions, Swept, Unfinished};
->>>>>>> pg
 use crate::limits::DATABASE_TIME;
 use crate::task::{Claim, Event, Failure, Millis, NewTask, NodeId, Task, TaskId, Writes};
 use address::Address;
