@@ -36,7 +36,10 @@ fn told(changes: &Changes) -> String {
         };
         let _ = writeln!(text, "refused  {name}: {reason}{serving}");
     }
-    let _ = writeln!(text, "{} components serve", changes.serving);
+    let _ = match changes.serving {
+        1 => writeln!(text, "1 component serves"),
+        number => writeln!(text, "{number} components serve"),
+    };
     text
 }
 
