@@ -199,7 +199,11 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     let _janitor = server
         .tasks()
         .map(|tasks| Janitor::start(Arc::clone(tasks)));
-    tokio::spawn(keep_current(Arc::clone(&server), watch, hangup));
+    tokio::spawn(follow_files(Arc::clone(&server), watch));
+    tokio::spawn(follow_signals(Arc::clone(&server), hangup));
+    if server.catalog().has_tags() {
+        tokio::spawn(follow_tags(Arc::clone(&server)));
+    }
 
     let watched = Arc::clone(&server);
     tokio::spawn(async move {
@@ -227,17 +231,12 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     Ok(())
 }
 
-/// Serves what is there, whenever files change or SIGHUP asks for it, and removes what nothing needs
-/// any more, until the server stops.
-async fn keep_current(server: Arc<Server>, mut watch: Option<Watch>, mut hangup: Signal) {
+/// Serves what is there whenever files change, and removes what nothing needs any more, until the server
+/// stops.
+async fn follow_files(server: Arc<Server>, mut watch: Option<Watch>) {
     let period = Duration::from_millis(server.settings().tasks.sweep_ms);
     let mut sweeps = tokio::time::interval(period);
     sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // What tags stand for was asked when the server started.
-    let period = Duration::from_millis(server.settings().server.registry_poll_ms);
-    let mut polls = interval_at(Instant::now() + period, period);
-    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let has_tags = server.catalog().has_tags();
     loop {
         let changed = async {
             match &mut watch {
@@ -247,18 +246,35 @@ async fn keep_current(server: Arc<Server>, mut watch: Option<Watch>, mut hangup:
         };
         tokio::select! {
             () = server.stopping().cancelled() => return,
-            Some(()) = hangup.recv() => {
-                server.reload(Look::Everything).await;
-                let serving = server.catalog().now().components().len();
-                tracing::info!("reloaded: {serving} components serve");
-            }
             () = changed => {
                 server.reload(Look::Files).await;
             }
-            _ = polls.tick(), if has_tags => {
+            _ = sweeps.tick() => server.prune().await,
+        }
+    }
+}
+
+/// Looks at everything whenever SIGHUP asks for it: at files first, as registries may be slow.
+async fn follow_signals(server: Arc<Server>, mut hangup: Signal) {
+    while hangup.recv().await.is_some() {
+        server.reload(Look::Files).await;
+        server.reload(Look::Everything).await;
+        let serving = server.catalog().now().components().len();
+        tracing::info!("reloaded: {serving} components serve");
+    }
+}
+
+/// Asks every so often what tags stand for. When the server starts, that is known.
+async fn follow_tags(server: Arc<Server>) {
+    let period = Duration::from_millis(server.settings().server.registry_poll_ms);
+    let mut polls = interval_at(Instant::now() + period, period);
+    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = server.stopping().cancelled() => return,
+            _ = polls.tick() => {
                 server.reload(Look::Everything).await;
             }
-            _ = sweeps.tick() => server.prune().await,
         }
     }
 }

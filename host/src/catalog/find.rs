@@ -1,9 +1,9 @@
 //! From what the operator named to the files that are there now.
 
 use crate::config::{Location, Source};
-use crate::registry::{Mirror, MovedTag};
+use crate::registry::{Mirror, MovedTag, Reference};
 use crate::signature;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -113,13 +113,11 @@ impl Why {
     }
 }
 
-/// Files in the order they were named; those of a folder by name. A file named twice counts once.
-/// What is `known` of registries is taken as it is, if they are not to be looked at.
-pub(super) async fn find(
+/// Files in the order they were named; those of a folder by name. A file named twice counts once. What
+/// there is in registries is told by `fetched`, for each source of one.
+pub(super) fn find(
     sources: &[Source],
-    mirror: &Mirror,
-    known: impl Fn(usize) -> Option<Found>,
-    look: Look,
+    mut fetched: impl FnMut(usize) -> Result<Found, Why>,
 ) -> (Vec<Found>, Vec<Unreadable>) {
     let (mut found, mut unreadable) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
@@ -135,10 +133,7 @@ pub(super) async fn find(
                 });
                 files.collect()
             }),
-            Location::Registry(_) => match known(index).filter(|_| look == Look::Files) {
-                Some(known) => Ok(vec![known]),
-                None => fetch(index, source, mirror).await.map(|found| vec![found]),
-            },
+            Location::Registry(_) => fetched(index).map(|found| vec![found]),
         };
         match files {
             Ok(files) => found.extend::<Vec<_>>(files),
@@ -152,10 +147,26 @@ pub(super) async fn find(
     (found, unreadable)
 }
 
-async fn fetch(index: usize, source: &Source, mirror: &Mirror) -> Result<Found, Why> {
-    let Location::Registry(reference) = &source.location else {
-        return Err(Why::Registry("it is in no registry".to_owned()));
-    };
+/// What every source of a registry stands for now.
+pub(super) async fn fetch(
+    sources: &[Source],
+    mirror: &Mirror,
+) -> HashMap<usize, Result<Found, Why>> {
+    let mut fetched = HashMap::new();
+    for (index, source) in sources.iter().enumerate() {
+        if let Location::Registry(reference) = &source.location {
+            fetched.insert(index, fetch_one(index, source, reference, mirror).await);
+        }
+    }
+    fetched
+}
+
+async fn fetch_one(
+    index: usize,
+    source: &Source,
+    reference: &Reference,
+    mirror: &Mirror,
+) -> Result<Found, Why> {
     let moved = match source.follow {
         true => MovedTag::Follow,
         false => MovedTag::Refuse,

@@ -5,7 +5,7 @@
 //! operator asks for it. What nothing needs any more is removed, from memory and from the disk.
 
 use super::choose::{Choice, Offer, choose};
-use super::find::{Found, Look, Stamp, Unreadable, Why, find};
+use super::find::{Found, Look, Stamp, Unreadable, Why, fetch, find};
 use super::load::{Loader, digest, source_id};
 use super::versions::Versions;
 use super::{Archive, Catalog, Changes, Component, Refused, Served, Tool, VersionError};
@@ -34,6 +34,9 @@ pub enum CatalogError {
     #[error("no component can serve:{}", .0.iter().map(|it| format!("\n  {}: {}", it.name, it.reason)).collect::<String>())]
     NoneServes(Vec<Refused>),
 }
+
+/// Of a component that was not to be had when its registry was asked.
+const NOT_ASKED: &str = "it was not to be had from its registry, which is asked again later";
 
 /// What a catalog is made of.
 pub struct CatalogParts {
@@ -66,7 +69,8 @@ pub struct LiveCatalog {
     current: ArcSwap<Catalog>,
     changes: watch::Sender<()>,
     sources: Vec<Source>,
-    mirror: Mirror,
+    /// Held while registries are asked, until what they gave is in place: before `files`.
+    mirror: AsyncMutex<Mirror>,
     keys: Vec<PublicKey>,
     loader: Loader,
     /// Held while a catalog is made, and while what is not needed is removed.
@@ -94,7 +98,7 @@ impl LiveCatalog {
             current: ArcSwap::default(),
             changes: watch::Sender::new(()),
             sources,
-            mirror,
+            mirror: AsyncMutex::new(mirror),
             keys,
             loader: Loader {
                 runtime,
@@ -105,7 +109,12 @@ impl LiveCatalog {
             alive: Mutex::default(),
             old: Versions::default(),
         };
-        let (found, mut unreadable) = live.find(&[], Look::Everything).await;
+        let mirror = live.mirror.lock().await;
+        let mut fetched = fetch(&live.sources, &mirror).await;
+        drop(mirror);
+        let not_asked = || Err(Why::Registry(NOT_ASKED.to_owned()));
+        let fetched = |source| fetched.remove(&source).unwrap_or_else(not_asked);
+        let (found, mut unreadable) = find(&live.sources, fetched);
         let no_path = |it: &Unreadable| matches!(it.why, Why::Path(_));
         if let Some(index) = unreadable.iter().position(no_path) {
             let Unreadable { source, why } = unreadable.swap_remove(index);
@@ -147,15 +156,40 @@ impl LiveCatalog {
         &self.sources
     }
 
-    /// Serves what is there now.
+    /// Serves what is there now. Files that change while a registry is slow need not wait for it: they
+    /// are another reload's.
     pub async fn reload(&self, look: Look) -> Changes {
+        let mirror = match look {
+            Look::Files => None,
+            Look::Everything => Some(self.mirror.lock().await),
+        };
+        let mut fetched = match &mirror {
+            None => HashMap::new(),
+            Some(mirror) => fetch(&self.sources, mirror).await,
+        };
         let mut files = self.files.lock().await;
         let before = self.current.load_full();
-        let (found, unreadable) = self.find(&files, look).await;
+        let (found, unreadable) = find(&self.sources, |source| {
+            let known = || self.known(&files, &before, source);
+            fetched.remove(&source).unwrap_or_else(known)
+        });
         self.change(&mut files, found, unreadable, look).await;
         let changes = Changes::between(&before, &self.now());
         changes.log(before.refused());
         changes
+    }
+
+    /// What is known of a registry that is not asked now.
+    fn known(&self, files: &[File], before: &Catalog, source: usize) -> Result<Found, Why> {
+        let mut found = files.iter().map(|file| &file.found);
+        if let Some(found) = found.find(|found| found.source == source) {
+            return Ok(found.clone());
+        }
+        let name = self.sources[source].location.to_string();
+        let mut refused = before.refused.iter();
+        let refused = refused.find(|refused| refused.name == name);
+        let reason = refused.map_or(NOT_ASKED, |refused| &refused.reason);
+        Err(Why::Registry(reason.to_owned()))
     }
 
     /// True if something in a registry may come to stand for something else.
@@ -165,14 +199,6 @@ impl LiveCatalog {
             Location::Registry(reference) => reference.digest().is_none(),
             Location::Path(_) => false,
         })
-    }
-
-    async fn find(&self, files: &[File], look: Look) -> (Vec<Found>, Vec<Unreadable>) {
-        let known = |source| {
-            let mut found = files.iter().map(|file| &file.found);
-            found.find(|found| found.source == source).cloned()
-        };
-        find(&self.sources, &self.mirror, known, look).await
     }
 
     /// A tool of the component with this digest, by its name there, as it was served under a name by a
@@ -239,7 +265,10 @@ impl LiveCatalog {
         if let Err(error) = removed {
             tracing::warn!("{error}");
         }
-        if let Err(error) = self.mirror.prune(|digest| keep.contains(digest)) {
+        // What is fetched meanwhile is not to be taken for what nobody needs.
+        if let Ok(mirror) = self.mirror.try_lock()
+            && let Err(error) = mirror.prune(|digest| keep.contains(digest))
+        {
             tracing::warn!("{error}");
         }
         let removed = self

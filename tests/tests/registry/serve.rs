@@ -169,3 +169,30 @@ async fn a_changed_copy_is_had_again() {
     let server = server.restart().await;
     assert!(offers(&server, PROBE).await);
 }
+
+#[tokio::test]
+async fn a_registry_that_does_not_answer_holds_up_no_file() {
+    let mut registry = Registry::start().await;
+    let docker = DockerConfig::new(None);
+    pushed(&docker, &registry, "probe", "acme/tools:1");
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str| {
+        let file = folder.path().join(format!("{name}.wasm"));
+        std::fs::copy(guest(name), file).expect("copied");
+    };
+    put("render");
+    let options = of(&registry.reference("acme/tools:1")).and(folder.path().to_owned());
+    let server = Server::start(options).await;
+    let client = server.client();
+    let mut heard = listen(&client).await;
+    // Whoever connects waits for an answer.
+    registry.stop();
+    let silent = tokio::net::TcpListener::bind(registry.address()).await;
+    let silent = silent.expect("the registry's address");
+    server.hang_up();
+    let (_asked, _) = silent.accept().await.expect("it is asked");
+    put("report");
+    assert_eq!(heard.next().await, Some(Heard::ToolsChanged));
+    assert!(offers(&server, OTHER).await && offers(&server, PROBE).await);
+    assert_eq!(server.log().count(&["reloaded"]), 0, "it is still asked");
+}
