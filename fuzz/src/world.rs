@@ -217,6 +217,7 @@ fn waiting_task(settings: &Settings) -> NewTask {
         detached_after: None,
     };
     NewTask {
+        node: None,
         task,
         job: Job {
             arguments: raw(&json!({})),
