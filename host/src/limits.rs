@@ -116,6 +116,21 @@ pub const DATABASE_RETRIES: u32 = 3;
 /// Times that a change of a task is decided anew because others changed it meanwhile. More:
 /// `-32603`.
 pub const DATABASE_TRIES: u32 = 100;
+/// Time to write or read a component in a database. Longer: `-32603`.
+pub const DATABASE_COMPONENT_TIME: Duration = Duration::from_secs(60);
+/// How long a component is kept in a database, at least, after a call began with it that may go on on
+/// another node. Unfinished tasks keep theirs.
+pub const DATABASE_COMPONENT_KEPT: Duration = Duration::from_secs(86_400);
+/// How far a node's clock and the database's may be apart. More: leases go by the database's, and the
+/// log tells.
+pub const CLOCK_SKEW: Duration = Duration::from_secs(1);
+/// Pause before the line over which nodes tell of changes is tried again; it doubles with each
+/// failure, up to [`NEWS_PAUSE_MOST`].
+pub const NEWS_PAUSE: Duration = Duration::from_millis(100);
+/// Longest such pause.
+pub const NEWS_PAUSE_MOST: Duration = Duration::from_secs(5);
+/// How long a node leaves the tasks of a component to others that it cannot run.
+pub const UNABLE_PAUSE: Duration = Duration::from_secs(60);
 /// How long a count of the tasks in a PostgreSQL database is good, which looks at all of them.
 pub const DATABASE_COUNT_PAUSE: Duration = Duration::from_secs(10);
 /// Most attempts a guest may ask for in its start options. More: `invalid-option`.

@@ -56,6 +56,13 @@ impl Leases {
         freed.map(|(id, _)| id).collect()
     }
 
+    /// Ends a node's lease. Gives what was held under it.
+    pub(super) fn retire(&mut self, node: NodeId) -> Vec<TaskId> {
+        self.until.remove(&node);
+        let freed = self.held.extract_if(|_, holder| *holder == node);
+        freed.map(|(id, _)| id).collect()
+    }
+
     /// When the first lease of the other nodes is over.
     pub(super) fn next_end(&self, node: NodeId) -> Option<Millis> {
         let others = self.until.iter().filter(|(other, _)| **other != node);

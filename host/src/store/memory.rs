@@ -68,10 +68,22 @@ impl Inner {
 
     /// Gives up what nodes held whose leases are over.
     fn end_leases(&mut self, now: Millis) {
-        for id in self.leases.end(now) {
+        let freed = self.leases.end(now);
+        self.free(freed);
+    }
+
+    /// Nobody holds these any more.
+    fn free(&mut self, freed: Vec<TaskId>) {
+        for id in freed {
             let ready = self.tasks.get(&id).and_then(|held| held.task.ready_at());
             self.ready.extend(ready.map(|time| (time, id)));
         }
+    }
+
+    /// Its component is not among some.
+    fn is_for(&self, id: TaskId, except: &[String]) -> bool {
+        let held = self.tasks.get(&id);
+        held.is_some_and(|held| !except.contains(&held.task.digest))
     }
 }
 
@@ -276,18 +288,19 @@ impl Store for MemoryStore {
     async fn take_due(
         &self,
         node: NodeId,
+        except: &[String],
         limit: usize,
         now: Millis,
     ) -> Result<Vec<Due>, StoreError> {
         let mut inner = self.inner.lock();
-        inner.end_leases(now);
         if inner.leases.known(Some(node)).is_none() {
             return Ok(Vec::new());
         }
+        let due = inner.ready.iter().take_while(|(time, _)| *time <= now);
+        let due = due.filter(|(_, id)| inner.is_for(*id, except)).take(limit);
+        let due: Vec<_> = due.copied().collect();
         let mut taken = Vec::new();
-        while taken.len() < limit
-            && let Some((time, id)) = inner.ready.first().copied().filter(|(at, _)| *at <= now)
-        {
+        for (time, id) in due {
             inner.hold(id, Some(time), Some(node));
             let owner = inner.tasks.get(&id).map(|held| &held.task.owner);
             let tenant = owner.map(|owner| owner.tenant.clone());
@@ -296,10 +309,28 @@ impl Store for MemoryStore {
         Ok(taken)
     }
 
-    async fn next_due(&self, node: NodeId) -> Result<Option<Millis>, StoreError> {
+    async fn next_due(
+        &self,
+        node: NodeId,
+        except: &[String],
+    ) -> Result<Option<Millis>, StoreError> {
         let inner = self.inner.lock();
-        let ready = inner.ready.first().map(|(time, _)| *time);
+        let mut ready = inner.ready.iter();
+        let ready = ready.find(|(_, id)| inner.is_for(*id, except));
+        let ready = ready.map(|(time, _)| *time);
         Ok(ready.into_iter().chain(inner.leases.next_end(node)).min())
+    }
+
+    async fn end_leases(&self, now: Millis) -> Result<(), StoreError> {
+        self.inner.lock().end_leases(now);
+        Ok(())
+    }
+
+    async fn retire(&self, node: NodeId) -> Result<(), StoreError> {
+        let mut inner = self.inner.lock();
+        let freed = inner.leases.retire(node);
+        inner.free(freed);
+        Ok(())
     }
 
     async fn renew(&self, node: NodeId, until: Millis) -> Result<bool, StoreError> {

@@ -10,6 +10,7 @@ mod leases;
 mod lock;
 mod memory;
 mod postgres;
+mod shared;
 mod sqlite;
 #[cfg(test)]
 mod suite;
@@ -18,6 +19,7 @@ pub use counts::{Move, Tally};
 pub use lock::{LockError, lock_file};
 pub use memory::MemoryStore;
 pub use postgres::PostgresStore;
+pub use shared::{News, Shared};
 pub use sqlite::SqliteStore;
 
 use crate::task::{
@@ -127,9 +129,10 @@ pub struct StoreOptions {
 ///
 /// Several nodes may use one. A node has a lease, which it renews ([`Store::renew`]), and *holds* tasks
 /// under it: those that it makes, takes when they are due, or claims. It holds a task until it
-/// releases it, until the task or its attempt ends, or until its lease is over and another node
-/// takes what it held. A node without a lease holds nothing. Holding keeps two nodes from running
-/// the same; what makes it harmless if they do is the fence of each claim ([`Event::Claim`]).
+/// releases it, until the task or its attempt ends, or until its lease is ended: by itself
+/// ([`Store::retire`]) or, when its time is over, by another node. A node without a lease holds
+/// nothing. Holding keeps two nodes from running the same; what makes it harmless if they do is the
+/// fence of each claim ([`Event::Claim`]).
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// Keeps a new task, its job and the beginning of its journal, all or nothing.
@@ -173,25 +176,28 @@ pub trait Store: Send + Sync + 'static {
         now: Millis,
     ) -> Result<Option<Claim>, StoreError>;
 
-    /// Makes a node hold tasks that are to run at `now` and that nobody holds, or only nodes whose
-    /// leases are over, which end with that: those that wait longest, at most so many. Each is to be
-    /// claimed when its run begins, or released. None if the node itself has no lease.
+    /// Makes a node hold tasks that are to run at `now` and that nobody holds: those that wait longest,
+    /// at most so many, and none of a component whose digest is among `except`. Each is to be claimed
+    /// when its run begins, or released. None if the node itself has no lease.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`].
     async fn take_due(
         &self,
         node: NodeId,
+        except: &[String],
         limit: usize,
         now: Millis,
     ) -> Result<Vec<Due>, StoreError>;
 
-    /// When it is worth to take again, if nothing happens meanwhile: the soonest time at which a task
-    /// that nobody holds is to run, or at which the lease of a node other than this one is over.
+    /// When it is worth to look again, if nothing happens meanwhile: the soonest time at which a task
+    /// that nobody holds and that is not of `except` is to run, or at which the lease of a node other
+    /// than this one is over.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`].
-    async fn next_due(&self, node: NodeId) -> Result<Option<Millis>, StoreError>;
+    async fn next_due(&self, node: NodeId, except: &[String])
+    -> Result<Option<Millis>, StoreError>;
 
     /// Sets until when the node's lease lasts, for all that it holds. False if it had none: it is new,
     /// or others took it for dead, and what it still runs may be theirs.
@@ -199,6 +205,18 @@ pub trait Store: Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::Unavailable`].
     async fn renew(&self, node: NodeId, until: Millis) -> Result<bool, StoreError>;
+
+    /// Ends leases whose time is over at `now`: nobody holds what was held under them.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn end_leases(&self, now: Millis) -> Result<(), StoreError>;
+
+    /// Ends a node's lease: it runs nothing any more.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn retire(&self, node: NodeId) -> Result<(), StoreError>;
 
     /// The node does not run the task any more; whoever takes it may.
     ///
@@ -231,6 +249,11 @@ pub trait Store: Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::Unavailable`].
     async fn tally(&self) -> Result<Tally, StoreError>;
+
+    /// What nodes share beside tasks; none if no other process can use the store.
+    fn shared(&self) -> Option<Arc<dyn Shared>> {
+        None
+    }
 }
 
 /// Checks the name of a store, without opening it.
@@ -268,8 +291,7 @@ pub async fn open(
 ) -> Result<Arc<dyn Store>, StoreError> {
     check(name).map_err(|why| StoreError::Open(format!("--store: {why}")))?;
     if postgres::is_url(name) {
-        let store = PostgresStore::open(name, options).await?;
-        return Ok(Arc::new(store.alone().await?));
+        return Ok(Arc::new(PostgresStore::open(name, options).await?));
     }
     Ok(match name.split_once(':') {
         Some(("sqlite", path)) => Arc::new(SqliteStore::open(&PathBuf::from(path), options)?),

@@ -6,9 +6,12 @@
 //! nobody was told of does not stay.
 
 mod address;
+mod clock;
+mod news;
 mod pool;
 mod rows;
 mod schema;
+mod shared;
 mod statements;
 mod sweep;
 #[cfg(test)]
@@ -18,12 +21,13 @@ mod work;
 
 pub(in crate::store) use address::{check, is_url};
 
-use super::{Applied, Due, Store, StoreError, StoreOptions, Swept, Tally, Unfinished};
+use super::{Applied, Due, Shared, Store, StoreError, StoreOptions, Swept, Tally, Unfinished};
 use crate::limits::DATABASE_TIME;
-use crate::task::{Claim, Event, Failure, Millis, NewTask, NodeId, Task, TaskId, Writes};
+use crate::task::{Claim, Event, Failure, Millis, NewTask, NodeId, Task, TaskId, Writes, now};
 use address::Address;
+use clock::Clock;
 use async_trait::async_trait;
-use pool::{Connection, Fate, Fault, Pool, Values};
+use pool::{Fate, Fault, Pool, Values};
 use statements as sql;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -34,14 +38,7 @@ use work::Inner;
 /// The store `postgres://…`.
 pub struct PostgresStore {
     inner: Arc<Inner>,
-    /// Has the lock of the only server.
-    _alone: Option<Connection>,
 }
-
-/// Held by the only server of a database: "cofferd1".
-const ALONE: i64 = 0x636f_6666_6572_6431;
-/// Between two looks whether another server is gone.
-const ALONE_PAUSE: Duration = Duration::from_millis(50);
 
 impl PostgresStore {
     /// Connects to a database, and brings it to the present form.
@@ -66,11 +63,14 @@ impl PostgresStore {
         let failed = |why: &dyn std::fmt::Display| {
             StoreError::Open(format!("cannot use the task store, {place}: {why}"))
         };
+        let clock = Clock::default();
         let encoding = async {
             let connection = pool.get().await?;
-            let row = connection.row("SHOW server_encoding", &[]).await?;
-            let encoding = row.map(|row| row.try_get::<_, String>(0)).transpose()?;
-            Ok::<_, Fault>(encoding.unwrap_or_default())
+            let asked = now();
+            let row = connection.row(sql::ABOUT, &[]).await?;
+            let row = row.ok_or_else(|| Fault::corrupt("its settings", "there are none"))?;
+            clock.compare(asked, row.try_get(1)?);
+            Ok::<_, Fault>(row.try_get::<_, String>(0)?)
         };
         let encoding = encoding.await.map_err(|fault| failed(&fault))?;
         if encoding != "UTF8" {
@@ -88,46 +88,8 @@ impl PostgresStore {
             }
             Err(fault) => return Err(failed(&fault)),
         }
-        let inner = Arc::new(Inner::new(pool, options));
-        Ok(Self {
-            inner,
-            _alone: None,
-        })
-    }
-
-    /// Makes sure that no other server uses the database, as long as this store is there and the line to
-    /// it holds: servers do not share tasks yet. One that ended just now is waited for.
-    ///
-    /// # Errors
-    /// [`StoreError::Open`].
-    pub async fn alone(self) -> Result<Self, StoreError> {
-        let place = self.inner.pool.place();
-        let failed = |why: &dyn std::fmt::Display| {
-            StoreError::Open(format!("cannot use the task store, {place}: {why}"))
-        };
-        let lock = async {
-            let connection = self.inner.pool.get().await?;
-            loop {
-                let lock = "SELECT pg_try_advisory_lock($1)";
-                let row = connection.row(lock, &[&ALONE]).await?;
-                if row.map(|row| row.try_get(0)).transpose()? == Some(true) {
-                    return Ok::<_, Fault>(connection);
-                }
-                tokio::time::sleep(ALONE_PAUSE).await;
-            }
-        };
-        let connection = match tokio::time::timeout(DATABASE_TIME, lock).await {
-            Ok(locked) => locked.map_err(|fault| failed(&fault))?,
-            Err(_) => {
-                let why =
-                    "another server uses it; stop that one first, or give each its own database";
-                return Err(failed(&why));
-            }
-        };
-        Ok(Self {
-            _alone: Some(connection),
-            ..self
-        })
+        let inner = Arc::new(Inner::new(pool, clock, options));
+        Ok(Self { inner })
     }
 
     /// One for tests: however busy the machine is, no statement is too slow.
@@ -211,20 +173,38 @@ impl Store for PostgresStore {
     async fn take_due(
         &self,
         node: NodeId,
+        except: &[String],
         limit: usize,
         now: Millis,
     ) -> Result<Vec<Due>, StoreError> {
-        self.attempt(|| self.inner.take_due(node, limit, now)).await
+        self.attempt(|| self.inner.take_due(node, except, limit, now))
+            .await
     }
 
-    async fn next_due(&self, node: NodeId) -> Result<Option<Millis>, StoreError> {
-        let next = async || {
+    async fn next_due(
+        &self,
+        node: NodeId,
+        except: &[String],
+    ) -> Result<Option<Millis>, StoreError> {
+        self.attempt(|| self.inner.next_due(node, except)).await
+    }
+
+    async fn end_leases(&self, now: Millis) -> Result<(), StoreError> {
+        let end = async || {
+            let connection = self.inner.pool.get().await?;
+            let now = self.inner.clock.theirs(now);
+            connection.query(sql::END_LEASES, &[&now]).await.map(drop)
+        };
+        self.attempt(end).await
+    }
+
+    async fn retire(&self, node: NodeId) -> Result<(), StoreError> {
+        let retire = async || {
             let connection = self.inner.pool.get().await?;
             let node = node.as_bytes().as_slice();
-            let row = connection.row(sql::NEXT_DUE, &[&node]).await?;
-            Ok(row.map(|row| row.try_get(0)).transpose()?.flatten())
+            connection.query(sql::RETIRE, &[&node]).await.map(drop)
         };
-        self.attempt(next).await
+        self.attempt(retire).await
     }
 
     async fn renew(&self, node: NodeId, until: Millis) -> Result<bool, StoreError> {
@@ -243,8 +223,10 @@ impl Store for PostgresStore {
     async fn sweep(&self, expire: Event, now: Millis) -> Result<Swept, StoreError> {
         let sweep = async || {
             let connection = self.inner.pool.get().await?;
-            let retention = self.inner.options.retention;
-            sweep::sweep(&connection, retention, &expire, now).await
+            if connection.row(sql::SWEEP_DUE, &[&now]).await?.is_none() {
+                return Ok((Swept::default(), 0));
+            }
+            sweep::sweep(&connection, &self.inner, &expire, now).await
         };
         let (swept, ended) = self.attempt(sweep).await?;
         self.inner.swept(swept.removed, ended);
@@ -276,5 +258,9 @@ impl Store for PostgresStore {
             digests.collect::<Result<_, Fault>>()
         };
         self.attempt(digests).await
+    }
+
+    fn shared(&self) -> Option<Arc<dyn Shared>> {
+        Some(Arc::clone(&self.inner) as _)
     }
 }

@@ -8,7 +8,9 @@
 //! `deadpool-postgres` is kept beside it, and adds a pool and a cache of statements, no more.
 
 use super::address::Address;
-use crate::limits::{DATABASE_CONNECT_TIME, DATABASE_CONNECTIONS, DATABASE_RETRIES};
+use crate::limits::{
+    DATABASE_CONNECT_TIME, DATABASE_CONNECTIONS, DATABASE_RETRIES, DATABASE_TIME,
+};
 use crate::store::StoreError;
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, PoolError, RecyclingMethod, Runtime, TimeoutType, Timeouts,
@@ -16,9 +18,11 @@ use deadpool_postgres::{
 use std::error::Error as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio_postgres::Row;
 use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, Row, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Values of a statement.
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -26,6 +30,7 @@ pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 /// Connections to one database.
 pub(super) struct Pool {
     pool: deadpool_postgres::Pool,
+    line: Line,
     place: String,
     /// For one statement.
     time: Duration,
@@ -75,7 +80,14 @@ impl Fault {
         Self::new(Fate::Undone, told, told)
     }
 
-    fn slow(time: Duration) -> Self {
+    /// The connection was ended without a word.
+    pub(super) fn closed() -> Self {
+        let told = "the line to its database was lost";
+        Self::new(Fate::Unknown, told, told)
+    }
+
+    /// No answer in time.
+    pub(super) fn slow(time: Duration) -> Self {
         let told = "its database does not answer in time";
         let why = format!("no answer within {time:?}");
         Self::new(Fate::Unknown, told, why)
@@ -185,6 +197,7 @@ impl Pool {
         let method = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
+        let line = Line::new(&address);
         let manager = Manager::from_config(address.config, address.tls, method);
         let pool = deadpool_postgres::Pool::builder(manager)
             .max_size(DATABASE_CONNECTIONS)
@@ -198,6 +211,7 @@ impl Pool {
             .map_err(|error| error.to_string())?;
         Ok(Self {
             pool,
+            line,
             place: address.place,
             time,
             down: AtomicBool::new(false),
@@ -207,6 +221,11 @@ impl Pool {
     /// Which database, for people.
     pub(super) fn place(&self) -> &str {
         &self.place
+    }
+
+    /// How a connection is made that is none of the pool's.
+    pub(super) fn line(&self) -> Line {
+        self.line.clone()
     }
 
     /// A connection that was there a moment ago.
@@ -257,6 +276,36 @@ impl From<Fault> for StoreError {
     }
 }
 
+/// How a connection is made that stays up.
+#[derive(Clone)]
+pub(super) struct Line {
+    config: Config,
+    tls: MakeRustlsConnect,
+}
+
+/// A connection and what drives it.
+type Connected = (
+    Client,
+    tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>,
+);
+
+impl Line {
+    fn new(address: &Address) -> Self {
+        let mut config = address.config.clone();
+        // It is silent for long; that the other end is gone is to be noticed all the same.
+        config.keepalives(true);
+        config.keepalives_idle(DATABASE_TIME * 2);
+        config.keepalives_interval(DATABASE_TIME);
+        config.keepalives_retries(2);
+        let tls = address.tls.clone();
+        Self { config, tls }
+    }
+
+    pub(super) async fn connect(&self) -> Result<Connected, tokio_postgres::Error> {
+        self.config.connect(self.tls.clone()).await
+    }
+}
+
 /// A connection of the pool, which it goes back to.
 pub(super) struct Connection {
     object: Option<Object>,
@@ -265,6 +314,19 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// The same, with another limit for each statement.
+    pub(super) fn patient(self, time: Duration) -> Self {
+        let mut patient = self;
+        patient.time = time;
+        patient
+    }
+
+    /// In a transaction: the database itself sets its statements no limit.
+    pub(super) async fn no_timeout(&self) -> Result<(), Fault> {
+        let none = "SET LOCAL statement_timeout = 0";
+        self.batch(none, self.time).await
+    }
+
     /// One prepared statement, within the time that it may take.
     pub(super) async fn query(&self, sql: &str, values: Values<'_>) -> Result<Vec<Row>, Fault> {
         let client = self.client()?;

@@ -20,8 +20,11 @@ const LOCK: i64 = 0x636f_6666_6572_646d;
 /// callers choose may have any character, PostgreSQL's none that is zero: keys are bytes. Rows are
 /// left some room, so that a change of the head alone touches no index.
 ///
-/// `tenants` and `total` are counts of `tasks`: see `statements::CREATE`.
-pub(super) const STEPS: [&str; 1] = ["
+/// `tenants` and `total` are counts of `tasks`: see `statements::CREATE`. `components` has what unfinished
+/// tasks run, and what was promised until some time; compressing it again would cost much and gain
+/// little. `keys` has the key that nodes have in common.
+pub(super) const STEPS: [&str; 2] = [
+    "
 CREATE TABLE nodes (
     node bytea PRIMARY KEY,
     until bigint NOT NULL
@@ -67,7 +70,20 @@ CREATE TABLE total (
     tasks bigint NOT NULL CHECK (tasks >= 0)
 ) WITH (fillfactor = 10);
 INSERT INTO total VALUES (0);
-"];
+",
+    "
+CREATE TABLE components (
+    digest text PRIMARY KEY,
+    needed_until bigint NOT NULL,
+    bytes bytea NOT NULL
+);
+ALTER TABLE components ALTER COLUMN bytes SET STORAGE EXTERNAL;
+CREATE TABLE keys (
+    number integer PRIMARY KEY,
+    key bytea NOT NULL
+);
+",
+];
 
 /// Brings a database to the newest version. `Some(version)`: it is of that later version, and was left
 /// alone.

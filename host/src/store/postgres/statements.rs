@@ -54,13 +54,13 @@ SELECT number, version, head, node IS NULL OR coalesce(node = $2, false) OR EXIS
 FROM tasks WHERE id = $1";
 
 /// A change that does not end the task. Rows of its journal after `$7` go; the row `$8` is put
-/// there.
+/// there. `$12`, if others are to hear of it, is what comes before the task in what they hear.
 pub(super) const CHANGE: &str = "
 WITH changed AS (
     UPDATE tasks SET version = version + 1, due_at = $3, ready_at = $4, head = $5,
         node = CASE WHEN $6 THEN NULL ELSE node END
     WHERE number = $1 AND version = $2
-    RETURNING number
+    RETURNING number, id
 ), cleared AS (
     DELETE FROM journal USING changed
     WHERE task = number AND row > $7 AND row IS DISTINCT FROM $8
@@ -73,15 +73,17 @@ WITH changed AS (
     SELECT number, key, value FROM changed, unnest($10::bytea[], $11::bytea[]) AS new (key, value)
     ON CONFLICT (task, key) DO UPDATE SET value = excluded.value
 )
-SELECT number FROM changed";
+SELECT number, CASE WHEN $12::text IS NOT NULL
+    THEN pg_notify('cofferdam', $12 || encode(id, 'base64'))::text END
+FROM changed";
 
-/// The change that ends a task.
+/// The change that ends a task. `$7` as `$12` above.
 pub(super) const END: &str = "
 WITH changed AS (
     UPDATE tasks SET version = version + 1, is_final = true, due_at = $3, ready_at = NULL, head = $4,
         result = $5, error = $6, arguments = NULL, setup = NULL, node = NULL
     WHERE number = $1 AND version = $2
-    RETURNING number, tenant
+    RETURNING number, id, tenant
 ), counted AS (
     UPDATE tenants SET unfinished = unfinished - 1 FROM changed
     WHERE tenants.tenant = changed.tenant
@@ -90,7 +92,7 @@ WITH changed AS (
 ), forgotten AS (
     DELETE FROM records USING changed WHERE task = number
 )
-SELECT number FROM changed";
+SELECT number, pg_notify('cofferdam', $7 || encode(id, 'base64'))::text FROM changed";
 
 /// A claim: what a run needs comes back. What is read is as the version says.
 pub(super) const CLAIM: &str = "
@@ -108,11 +110,22 @@ SELECT arguments, setup,
     ARRAY(SELECT value FROM records WHERE task = number ORDER BY key)
 FROM changed";
 
-/// Ends the leases that are over; what was held under them is free (`ON DELETE SET NULL`).
+/// Ends the leases that are over; what was held under them is free (`ON DELETE SET NULL`). All nodes
+/// hear of it.
 pub(super) const END_LEASES: &str = "
-DELETE FROM nodes WHERE node IN (
-    SELECT node FROM nodes WHERE until <= $1 ORDER BY node FOR UPDATE SKIP LOCKED
-)";
+WITH ended AS (
+    DELETE FROM nodes WHERE node IN (
+        SELECT node FROM nodes WHERE until <= $1 ORDER BY node FOR UPDATE SKIP LOCKED
+    ) RETURNING node
+)
+SELECT pg_notify('cofferdam', 'gone')::text FROM ended LIMIT 1";
+
+/// Ends one lease.
+pub(super) const RETIRE: &str = "
+WITH ended AS (
+    DELETE FROM nodes WHERE node = $1 RETURNING node
+)
+SELECT pg_notify('cofferdam', 'gone')::text FROM ended";
 
 /// Makes a node hold what is due. It locks the node first: its lease does not end meanwhile.
 pub(super) const TAKE_DUE: &str = "
@@ -120,19 +133,33 @@ WITH me AS MATERIALIZED (
     SELECT node FROM nodes WHERE node = $1 FOR KEY SHARE
 ), due AS MATERIALIZED (
     SELECT number FROM tasks
-    WHERE ready_at <= $2 AND node IS NULL AND EXISTS (SELECT FROM me)
+    WHERE ready_at <= $2 AND node IS NULL AND digest <> ALL ($4) AND EXISTS (SELECT FROM me)
     ORDER BY ready_at LIMIT $3 FOR UPDATE SKIP LOCKED
 )
 UPDATE tasks SET node = $1, version = version + 1 FROM due WHERE tasks.number = due.number
 RETURNING ready_at, id, tenant";
 
+/// When a task is due, and when the lease of another node is over.
 pub(super) const NEXT_DUE: &str = "
-SELECT least(
-    (SELECT min(ready_at) FROM tasks WHERE ready_at IS NOT NULL AND node IS NULL),
-    (SELECT min(until) FROM nodes WHERE node <> $1)
-)";
+SELECT
+    (SELECT ready_at FROM tasks
+        WHERE ready_at IS NOT NULL AND node IS NULL AND digest <> ALL ($2)
+        ORDER BY ready_at LIMIT 1),
+    (SELECT min(until) FROM nodes WHERE node <> $1)";
 
-pub(super) const RENEW: &str = "UPDATE nodes SET until = $2 WHERE node = $1";
+/// The time of the database, milliseconds since the Unix epoch.
+macro_rules! now {
+    () => {
+        "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    };
+}
+
+pub(super) const ABOUT: &str = concat!("SELECT current_setting('server_encoding'), ", now!());
+
+pub(super) const RENEW: &str = concat!(
+    "UPDATE nodes SET until = $2 WHERE node = $1 RETURNING ",
+    now!()
+);
 
 pub(super) const NEW_LEASE: &str = "
 INSERT INTO nodes (node, until) VALUES ($1, $2)
@@ -147,6 +174,9 @@ pub(super) const STATES: &str = "SELECT head::json ->> 'status', count(*) FROM t
 
 pub(super) const DIGESTS: &str = "SELECT DISTINCT digest FROM tasks WHERE NOT is_final";
 
+/// Whether the sweep has something to do.
+pub(super) const SWEEP_DUE: &str = "SELECT FROM tasks WHERE due_at <= $1 LIMIT 1";
+
 /// Locks what the sweep must look at and nobody else is at. Of a final task nothing is to be decided.
 pub(super) const SWEEP: &str = "
 SELECT number, id, tenant, is_final, CASE WHEN NOT is_final THEN head END FROM tasks
@@ -160,15 +190,19 @@ WHERE due_at <= $1 AND is_final ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED"
 /// Removes final tasks, which have nothing beside them.
 pub(super) const REMOVE: &str = "DELETE FROM tasks WHERE number = ANY ($1)";
 
-/// Changes tasks that are locked.
+/// Changes tasks that are locked. `$7` as `$12` of [`CHANGE`].
 pub(super) const CHANGE_ALL: &str = "
-UPDATE tasks SET version = version + 1, is_final = new.is_final, due_at = new.due_at,
-    ready_at = new.ready_at, head = new.head, error = new.error, node = NULL,
-    arguments = CASE WHEN new.is_final THEN NULL ELSE arguments END,
-    setup = CASE WHEN new.is_final THEN NULL ELSE setup END
-FROM unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
-    AS new (number, is_final, due_at, ready_at, head, error)
-WHERE tasks.number = new.number";
+WITH changed AS (
+    UPDATE tasks SET version = version + 1, is_final = new.is_final, due_at = new.due_at,
+        ready_at = new.ready_at, head = new.head, error = new.error, node = NULL,
+        arguments = CASE WHEN new.is_final THEN NULL ELSE arguments END,
+        setup = CASE WHEN new.is_final THEN NULL ELSE setup END
+    FROM unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::bigint[], $5::text[], $6::text[])
+        AS new (number, is_final, due_at, ready_at, head, error)
+    WHERE tasks.number = new.number
+    RETURNING id
+)
+SELECT pg_notify('cofferdam', $7 || encode(id, 'base64'))::text FROM changed";
 
 pub(super) const CLEAR_JOURNALS: &str = "DELETE FROM journal WHERE task = ANY ($1)";
 
@@ -196,3 +230,24 @@ DELETE FROM tenants WHERE tenant IN (
 /// Removes a task, whatever it is.
 pub(super) const FORGET: &str =
     "DELETE FROM tasks WHERE id = $1 RETURNING number, tenant, is_final";
+
+pub(super) const LISTEN: &str = "LISTEN cofferdam";
+
+pub(super) const PROMISE: &str =
+    "UPDATE components SET needed_until = greatest(needed_until, $2) WHERE digest = $1";
+
+pub(super) const KEEP: &str = "
+INSERT INTO components AS c (digest, needed_until, bytes) VALUES ($1, $2, $3)
+ON CONFLICT (digest) DO UPDATE SET needed_until = greatest(c.needed_until, excluded.needed_until)";
+
+pub(super) const COMPONENT: &str = "SELECT bytes FROM components WHERE digest = $1";
+
+/// Removes components that were promised to nobody, and that nothing unfinished runs.
+pub(super) const CLEAR_COMPONENTS: &str = "
+DELETE FROM components c WHERE needed_until < $1
+    AND NOT EXISTS (SELECT FROM tasks WHERE NOT is_final AND tasks.digest = c.digest)";
+
+pub(super) const NEW_KEY: &str =
+    "INSERT INTO keys (number, key) VALUES (1, $1) ON CONFLICT DO NOTHING";
+
+pub(super) const KEY: &str = "SELECT key FROM keys WHERE number = 1";

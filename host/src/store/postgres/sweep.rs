@@ -5,9 +5,10 @@
 use super::pool::{Connection, Fault};
 use super::rows::{self, Columns};
 use super::statements as sql;
+use super::work::Inner;
 use crate::limits::SWEEP_BATCH;
 use crate::store::{MAKE_ROOM, Swept};
-use crate::task::{Change, Event, Millis, Retention, TaskId, apply};
+use crate::task::{Change, Event, Millis, TaskId, apply};
 use std::collections::BTreeMap;
 
 /// What goes from the counts: how many of each tenant's tasks ended, and were removed.
@@ -43,22 +44,23 @@ impl Less {
 /// Handles one batch of what is due. Gives also how many tasks ended with it.
 pub(super) async fn sweep(
     connection: &Connection,
-    retention: Retention,
+    inner: &Inner,
     expire: &Event,
     now: Millis,
 ) -> Result<(Swept, usize), Fault> {
     connection.begin().await?;
-    let work = batch(connection, retention, expire, now).await;
+    let work = batch(connection, inner, expire, now).await;
     let (swept, ended) = connection.end(work).await?;
     if swept.removed > 0 {
         connection.execute(sql::CLEAR_TENANTS, &[]).await?;
+        connection.execute(sql::CLEAR_COMPONENTS, &[&now]).await?;
     }
     Ok((swept, ended))
 }
 
 async fn batch(
     connection: &Connection,
-    retention: Retention,
+    inner: &Inner,
     expire: &Event,
     now: Millis,
 ) -> Result<(Swept, usize), Fault> {
@@ -81,7 +83,7 @@ async fn batch(
         if apply(&mut task, expire.clone(), now) != Ok(Change::Changed) {
             continue;
         }
-        let columns = Columns::of(&task, retention);
+        let columns = Columns::of(&task, inner.options.retention);
         if columns.is_final {
             less.ended(row.try_get(2)?);
             ended.push(number);
@@ -92,7 +94,7 @@ async fn batch(
     }
     swept.removed = gone.len();
     if !all.numbers.is_empty() {
-        all.write(connection).await?;
+        all.write(connection, &inner.sender).await?;
         // The attempt is over, and perhaps the task.
         connection.execute(sql::CLEAR_JOURNALS, &[&begun]).await?;
         connection.execute(sql::CLEAR_RECORDS, &[&ended]).await?;
@@ -125,7 +127,7 @@ impl Changed {
         self.errors.push(columns.error);
     }
 
-    async fn write(&self, connection: &Connection) -> Result<(), Fault> {
+    async fn write(&self, connection: &Connection, sender: &str) -> Result<(), Fault> {
         let values: super::pool::Values<'_> = &[
             &self.numbers,
             &self.is_final,
@@ -133,8 +135,9 @@ impl Changed {
             &self.ready_at,
             &self.heads,
             &self.errors,
+            &sender,
         ];
-        connection.execute(sql::CHANGE_ALL, values).await?;
+        connection.query(sql::CHANGE_ALL, values).await?;
         Ok(())
     }
 }

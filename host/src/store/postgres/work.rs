@@ -3,6 +3,7 @@
 //! Invariant: what is written was decided on the version that is overwritten; if that is gone, it is
 //! decided anew.
 
+use super::clock::Clock;
 use super::pool::{Connection, Fault, Pool, Values};
 use super::rows::{self, Beside, Columns};
 use super::statements as sql;
@@ -12,6 +13,7 @@ use crate::store::counts::Step;
 use crate::store::{Applied, Due, Full, StoreOptions, Tally};
 use crate::task::{
     Change, Claim, Event, Failure, Millis, NewTask, NodeId, Status, Task, TaskId, Writes, apply,
+    now,
 };
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
@@ -20,7 +22,10 @@ use tokio::sync::Mutex as AsyncMutex;
 /// A database, and what is to be known of the settings.
 pub(super) struct Inner {
     pub(super) pool: Pool,
+    pub(super) clock: Clock,
     pub(super) options: StoreOptions,
+    /// Begins what this node tells others, so that it does not hear itself.
+    pub(super) sender: String,
     /// What this node moved.
     pub(super) moved: Mutex<Tally>,
     /// How many tasks there were in each state, and when.
@@ -43,10 +48,12 @@ struct Found {
 }
 
 impl Inner {
-    pub(super) fn new(pool: Pool, options: StoreOptions) -> Self {
+    pub(super) fn new(pool: Pool, clock: Clock, options: StoreOptions) -> Self {
         Self {
             pool,
+            clock,
             options,
+            sender: format!("{:016x} ", rand::random::<u64>()),
             moved: Mutex::default(),
             states: AsyncMutex::default(),
         }
@@ -175,6 +182,7 @@ impl Inner {
         now: Millis,
     ) -> Result<Option<Found>, Fault> {
         let node = node.as_ref().map(|node| node.as_bytes().as_slice());
+        let now = self.clock.theirs(now);
         let values: Values<'_> = &[&id.as_bytes().as_slice(), &node, &now];
         let Some(row) = connection.row(sql::READ, values).await? else {
             return Ok(None);
@@ -193,6 +201,7 @@ impl Inner {
         connection: &Connection,
         found: &Found,
         attempt: u32,
+        change: Change,
         writes: &Writes,
     ) -> Result<bool, Fault> {
         let Found {
@@ -210,11 +219,13 @@ impl Inner {
                 &columns.head,
                 &columns.result,
                 &columns.error,
+                &self.sender,
             ];
             connection.row(sql::END, values).await?
         } else {
             let is_over = task.attempt != attempt;
             let beside = Beside::of(writes, is_over);
+            let sender = (change == Change::Changed).then_some(&self.sender);
             let values: Values<'_> = &[
                 number,
                 version,
@@ -227,6 +238,7 @@ impl Inner {
                 &beside.entries,
                 &beside.keys,
                 &beside.values,
+                &sender,
             ];
             connection.row(sql::CHANGE, values).await?
         };
@@ -251,7 +263,8 @@ impl Inner {
                 Ok(Change::Unchanged) => return Ok(Applied::Unchanged),
                 Ok(change) => change,
             };
-            if self.write(&connection, &found, attempt, writes).await? {
+            let written = self.write(&connection, &found, attempt, change, writes);
+            if written.await? {
                 let to = found.task.status;
                 if from != to {
                     self.moved(Step::Moved { from, to });
@@ -279,9 +292,10 @@ impl Inner {
             let claim = Event::Claim { lost: lost.clone() };
             match apply(&mut found.task, claim, now) {
                 Err(_) | Ok(Change::Unchanged) => return Ok(None),
-                Ok(Change::Changed) => {
+                Ok(change @ Change::Changed) => {
                     let nothing = Writes::default();
-                    if self.write(&connection, &found, attempt, &nothing).await? {
+                    let written = self.write(&connection, &found, attempt, change, &nothing);
+                    if written.await? {
                         return Ok(None);
                     }
                 }
@@ -331,13 +345,13 @@ impl Inner {
     pub(super) async fn take_due(
         &self,
         node: NodeId,
+        except: &[String],
         most: usize,
         now: Millis,
     ) -> Result<Vec<Due>, Fault> {
         let connection = self.pool.get().await?;
-        connection.execute(sql::END_LEASES, &[&now]).await?;
         let node = node.as_bytes().as_slice();
-        let values: Values<'_> = &[&node, &now, &limit(most)];
+        let values: Values<'_> = &[&node, &now, &limit(most), &except];
         let mut taken = Vec::new();
         for row in connection.query(sql::TAKE_DUE, values).await? {
             let (id, tenant) = (rows::id(&row, 1)?, rows::tenant(&row, 2)?);
@@ -347,14 +361,33 @@ impl Inner {
         Ok(taken.into_iter().map(|(_, due)| due).collect())
     }
 
+    pub(super) async fn next_due(
+        &self,
+        node: NodeId,
+        except: &[String],
+    ) -> Result<Option<Millis>, Fault> {
+        let connection = self.pool.get().await?;
+        let values: Values<'_> = &[&node.as_bytes().as_slice(), &except];
+        let Some(row) = connection.row(sql::NEXT_DUE, values).await? else {
+            return Ok(None);
+        };
+        let ready: Option<Millis> = row.try_get(0)?;
+        let over: Option<Millis> = row.try_get(1)?;
+        let over = over.map(|until| self.clock.ours(until));
+        Ok(ready.into_iter().chain(over).min())
+    }
+
     pub(super) async fn renew(&self, node: NodeId, until: Millis) -> Result<bool, Fault> {
         let connection = self.pool.get().await?;
+        let until = self.clock.theirs(until);
         let values: Values<'_> = &[&node.as_bytes().as_slice(), &until];
-        let is_known = connection.execute(sql::RENEW, values).await? > 0;
-        if !is_known {
+        let asked = now();
+        let Some(row) = connection.row(sql::RENEW, values).await? else {
             connection.execute(sql::NEW_LEASE, values).await?;
-        }
-        Ok(is_known)
+            return Ok(false);
+        };
+        self.clock.compare(asked, row.try_get(0)?);
+        Ok(true)
     }
 }
 

@@ -225,15 +225,31 @@ impl Store for SqliteStore {
     async fn take_due(
         &self,
         node: NodeId,
+        except: &[String],
         limit: usize,
         now: Millis,
     ) -> Result<Vec<Due>, StoreError> {
-        self.write(|reply| Operation::TakeDue(node, limit, now, reply))
+        let except = except.to_vec();
+        self.write(|reply| Operation::TakeDue(node, except, limit, now, reply))
             .await
     }
 
-    async fn next_due(&self, node: NodeId) -> Result<Option<Millis>, StoreError> {
-        self.write(|reply| Operation::NextDue(node, reply)).await
+    async fn next_due(
+        &self,
+        node: NodeId,
+        except: &[String],
+    ) -> Result<Option<Millis>, StoreError> {
+        let except = except.to_vec();
+        self.write(|reply| Operation::NextDue(node, except, reply))
+            .await
+    }
+
+    async fn end_leases(&self, now: Millis) -> Result<(), StoreError> {
+        self.write(|reply| Operation::EndLeases(now, reply)).await
+    }
+
+    async fn retire(&self, node: NodeId) -> Result<(), StoreError> {
+        self.write(|reply| Operation::Retire(node, reply)).await
     }
 
     async fn renew(&self, node: NodeId, until: Millis) -> Result<bool, StoreError> {

@@ -31,8 +31,10 @@ pub(super) enum Operation {
         Millis,
         Reply<Option<Box<Task>>>,
     ),
-    TakeDue(NodeId, usize, Millis, Reply<Vec<Due>>),
-    NextDue(NodeId, Reply<Option<Millis>>),
+    TakeDue(NodeId, Vec<String>, usize, Millis, Reply<Vec<Due>>),
+    NextDue(NodeId, Vec<String>, Reply<Option<Millis>>),
+    EndLeases(Millis, Reply<()>),
+    Retire(NodeId, Reply<()>),
     Renew(NodeId, Millis, Reply<bool>),
     Release(TaskId, NodeId, Reply<()>),
     Sweep(Box<Event>, Millis, Reply<Swept>),
@@ -163,13 +165,24 @@ impl Writer {
                     Ok(Ok(writer.claim(id, node, lost, now)?))
                 })
             }
-            Operation::TakeDue(node, limit, now, reply) => {
+            Operation::TakeDue(node, except, limit, now, reply) => {
                 self.step(failed, pending, reply, |writer| {
-                    Ok(Ok(writer.take_due(node, limit, now)?))
+                    Ok(Ok(writer.take_due(node, &except, limit, now)?))
                 })
             }
-            Operation::NextDue(node, reply) => self.step(failed, pending, reply, |writer| {
-                Ok(Ok(writer.next_due(node)?))
+            Operation::NextDue(node, except, reply) => {
+                self.step(failed, pending, reply, |writer| {
+                    Ok(Ok(writer.next_due(node, &except)?))
+                })
+            }
+            // Leases end, whatever becomes of this transaction.
+            Operation::EndLeases(now, reply) => self.step(failed, pending, reply, |writer| {
+                writer.leases.end(now);
+                Ok(Ok(()))
+            }),
+            Operation::Retire(node, reply) => self.step(failed, pending, reply, |writer| {
+                writer.leases.retire(node);
+                Ok(Ok(()))
             }),
             Operation::Renew(node, until, reply) => self.step(failed, pending, reply, |writer| {
                 Ok(Ok(writer.leases.renew(node, until)))
@@ -245,23 +258,27 @@ impl Writer {
         }
     }
 
-    fn take_due(&mut self, node: NodeId, limit: usize, now: Millis) -> rusqlite::Result<Vec<Due>> {
-        // Leases end with time, whatever becomes of this transaction.
-        self.leases.end(now);
+    fn take_due(
+        &mut self,
+        node: NodeId,
+        except: &[String],
+        limit: usize,
+        now: Millis,
+    ) -> rusqlite::Result<Vec<Due>> {
         let mut taken = Vec::new();
         if self.leases.known(Some(node)).is_none() {
             return Ok(taken);
         }
         let mut select = self.connection.prepare_cached(
-            "SELECT id, tenant FROM tasks WHERE ready_at <= ?1 ORDER BY ready_at",
+            "SELECT id, head ->> '$.digest', tenant FROM tasks WHERE ready_at <= ?1
+             ORDER BY ready_at",
         )?;
         let mut rows = select.query([now])?;
         while taken.len() < limit
             && let Some(row) = rows.next()?
         {
-            let id = TaskId::from_bytes(row.get(0)?);
-            if self.leases.holder(id).is_none() {
-                let tenant = row.get(1)?;
+            if let Some(id) = self.free(row, except)? {
+                let tenant = row.get(2)?;
                 taken.push(Due { id, tenant });
             }
         }
@@ -273,21 +290,25 @@ impl Writer {
         Ok(taken)
     }
 
-    fn next_due(&self, node: NodeId) -> rusqlite::Result<Option<Millis>> {
+    /// The task of a row `id, digest`, if nobody holds it and its component is not among some.
+    fn free(&self, row: &Row<'_>, except: &[String]) -> rusqlite::Result<Option<TaskId>> {
+        let (id, digest) = (TaskId::from_bytes(row.get(0)?), row.get(1)?);
+        let is_free = self.leases.holder(id).is_none() && !except.contains(&digest);
+        Ok(is_free.then_some(id))
+    }
+
+    fn next_due(&self, node: NodeId, except: &[String]) -> rusqlite::Result<Option<Millis>> {
         let mut select = self.connection.prepare_cached(
-            "SELECT id, ready_at FROM tasks WHERE ready_at IS NOT NULL ORDER BY ready_at",
+            "SELECT id, head ->> '$.digest', ready_at FROM tasks WHERE ready_at IS NOT NULL
+             ORDER BY ready_at",
         )?;
         let mut rows = select.query([])?;
         let mut ready: Option<Millis> = None;
         while ready.is_none()
             && let Some(row) = rows.next()?
         {
-            if self
-                .leases
-                .holder(TaskId::from_bytes(row.get(0)?))
-                .is_none()
-            {
-                ready = Some(row.get(1)?);
+            if self.free(row, except)?.is_some() {
+                ready = Some(row.get(2)?);
             }
         }
         Ok(ready.into_iter().chain(self.leases.next_end(node)).min())

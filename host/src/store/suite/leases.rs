@@ -10,6 +10,8 @@ suite!(
     a_renewed_lease_covers_all_that_a_node_holds,
     what_is_released_goes_to_whoever_takes_it,
     an_end_and_a_new_attempt_free_a_task,
+    what_a_node_cannot_run_is_left_to_others,
+    a_lease_that_nobody_ended_holds_on,
     a_node_without_a_lease_holds_nothing,
     racing_nodes_share_what_is_due,
 );
@@ -33,7 +35,8 @@ async fn create_held(store: &Arc<dyn Store>, task: Task, node: NodeId) -> TaskId
 }
 
 async fn taken(store: &Arc<dyn Store>, node: NodeId, limit: usize, now: Millis) -> Vec<TaskId> {
-    let due = store.take_due(node, limit, now).await.unwrap();
+    store.end_leases(now).await.unwrap();
+    let due = store.take_due(node, &[], limit, now).await.unwrap();
     due.into_iter().map(|due| due.id).collect()
 }
 
@@ -53,12 +56,12 @@ async fn what_is_due_goes_to_one_node(fixture: fn(StoreOptions) -> Fixture) {
     let fixture = fixture(OPTIONS);
     let store = &fixture.store;
     let (a, b) = (node(store, 60_000).await, node(store, 60_000).await);
-    assert_eq!(store.next_due(a).await.unwrap(), Some(60_000), "b's lease");
+    assert_eq!(store.next_due(a, &[]).await.unwrap(), Some(60_000), "b's lease");
     let mut task = example_task(None);
     task.owner.tenant = "t".to_owned();
     let id = create(store, task).await;
-    assert_eq!(store.next_due(a).await.unwrap(), Some(0));
-    let due = store.take_due(a, 9, 2_000).await.unwrap();
+    assert_eq!(store.next_due(a, &[]).await.unwrap(), Some(0));
+    let due = store.take_due(a, &[], 9, 2_000).await.unwrap();
     let tenant = "t".to_owned();
     assert_eq!(due, [Due { id, tenant }]);
     assert_eq!(taken(store, b, 9, 2_000).await, []);
@@ -72,7 +75,7 @@ async fn what_is_due_goes_to_one_node(fixture: fn(StoreOptions) -> Fixture) {
     };
     assert_eq!(claimed(store, id, a, 2_000).await, Some(fence));
     assert_eq!(taken(store, a, 9, 2_000).await, []);
-    assert_eq!(store.next_due(a).await.unwrap(), Some(60_000));
+    assert_eq!(store.next_due(a, &[]).await.unwrap(), Some(60_000));
 }
 
 async fn those_that_wait_longest_are_taken_first(fixture: fn(StoreOptions) -> Fixture) {
@@ -86,11 +89,11 @@ async fn those_that_wait_longest_are_taken_first(fixture: fn(StoreOptions) -> Fi
         ids.push(id);
     }
     assert_eq!(taken(store, a, 9, 2_999).await, [], "never early");
-    assert_eq!(store.next_due(a).await.unwrap(), Some(3_000));
+    assert_eq!(store.next_due(a, &[]).await.unwrap(), Some(3_000));
     assert_eq!(taken(store, a, 2, 6_000).await, [ids[1], ids[2]]);
-    assert_eq!(store.next_due(a).await.unwrap(), Some(5_000));
+    assert_eq!(store.next_due(a, &[]).await.unwrap(), Some(5_000));
     assert_eq!(taken(store, a, 9, 6_000).await, [ids[0]]);
-    assert_eq!(store.next_due(a).await.unwrap(), Some(9_000));
+    assert_eq!(store.next_due(a, &[]).await.unwrap(), Some(9_000));
 }
 
 async fn what_a_node_holds_is_its_own_until_its_lease_is_over(
@@ -101,13 +104,13 @@ async fn what_a_node_holds_is_its_own_until_its_lease_is_over(
     let (a, b) = (node(store, 5_000).await, node(store, 90_000).await);
     let held = create_held(store, example_task(None), a).await;
     let claimable = create_held(store, example_task(None), a).await;
-    assert_eq!(store.next_due(b).await.unwrap(), Some(5_000));
+    assert_eq!(store.next_due(b, &[]).await.unwrap(), Some(5_000));
     assert_eq!(taken(store, b, 9, 4_999).await, []);
     assert_eq!(claimed(store, claimable, b, 4_999).await, None);
     // One that knows of it need not wait until somebody ends the lease.
     assert!(claimed(store, claimable, b, 5_000).await.is_some());
     assert_eq!(taken(store, b, 9, 5_000).await, [held]);
-    assert_eq!(store.next_due(b).await.unwrap(), None);
+    assert_eq!(store.next_due(b, &[]).await.unwrap(), None);
 }
 
 async fn a_node_that_was_taken_for_dead_is_told_and_fenced(fixture: fn(StoreOptions) -> Fixture) {
@@ -143,9 +146,40 @@ async fn a_renewed_lease_covers_all_that_a_node_holds(fixture: fn(StoreOptions) 
     // It comes late, but nobody missed it.
     assert!(store.renew(a, 12_000).await.unwrap());
     assert_eq!(taken(store, b, 9, 11_999).await, []);
-    // It gives up all.
-    assert!(store.renew(a, 0).await.unwrap());
+    // It gives up all, and has no lease any more.
+    store.retire(a).await.unwrap();
     assert_eq!(taken(store, b, 9, 11_999).await.len(), 2);
+    assert!(!store.renew(a, 12_000).await.unwrap());
+}
+
+async fn what_a_node_cannot_run_is_left_to_others(fixture: fn(StoreOptions) -> Fixture) {
+    let fixture = fixture(OPTIONS);
+    let store = &fixture.store;
+    let (a, b) = (node(store, 60_000).await, node(store, 60_000).await);
+    let of = |digest: &str| Task {
+        digest: digest.to_owned(),
+        ..example_task(None)
+    };
+    let one = create(store, of("one")).await;
+    let two = create(store, of("two")).await;
+    let except = ["none".to_owned(), "one".to_owned()];
+    assert_eq!(store.next_due(a, &except).await.unwrap(), Some(0));
+    let due = store.take_due(a, &except, 9, 2_000).await.unwrap();
+    assert_eq!(due.into_iter().map(|due| due.id).collect::<Vec<_>>(), [two]);
+    assert_eq!(store.next_due(a, &except).await.unwrap(), Some(60_000));
+    assert_eq!(store.next_due(b, &[]).await.unwrap(), Some(0));
+    assert_eq!(taken(store, b, 9, 2_000).await, [one]);
+}
+
+async fn a_lease_that_nobody_ended_holds_on(fixture: fn(StoreOptions) -> Fixture) {
+    let fixture = fixture(OPTIONS);
+    let store = &fixture.store;
+    let (a, b) = (node(store, 5_000).await, node(store, 90_000).await);
+    create_held(store, example_task(None), a).await;
+    let due = store.take_due(b, &[], 9, 8_000).await.unwrap();
+    assert_eq!(due, [], "its time is over, but nobody missed it");
+    store.end_leases(4_999).await.unwrap();
+    assert!(store.renew(a, 20_000).await.unwrap());
 }
 
 async fn what_is_released_goes_to_whoever_takes_it(fixture: fn(StoreOptions) -> Fixture) {
@@ -168,9 +202,9 @@ async fn what_is_released_goes_to_whoever_takes_it(fixture: fn(StoreOptions) -> 
         [],
         "its client is to answer"
     );
-    assert_eq!(store.next_due(b).await.unwrap(), Some(60_000));
+    assert_eq!(store.next_due(b, &[]).await.unwrap(), Some(60_000));
     apply(store, id, answer(&["b"]), 2_000).await.unwrap();
-    assert_eq!(store.next_due(b).await.unwrap(), Some(0));
+    assert_eq!(store.next_due(b, &[]).await.unwrap(), Some(0));
     assert_eq!(taken(store, b, 9, 2_000).await, [id]);
     store.release(id, b).await.unwrap();
     assert_eq!(taken(store, a, 9, 2_000).await, [id]);
@@ -191,7 +225,7 @@ async fn an_end_and_a_new_attempt_free_a_task(fixture: fn(StoreOptions) -> Fixtu
         retry: true,
     };
     apply(store, id, fail, 2_000).await.unwrap();
-    assert_eq!(store.next_due(b).await.unwrap(), Some(3_000));
+    assert_eq!(store.next_due(b, &[]).await.unwrap(), Some(3_000));
     assert_eq!(taken(store, b, 9, 3_000).await, [id]);
     assert!(claimed(store, id, b, 3_000).await.is_some());
     // The sweep finds that this attempt takes too long: the next one may be anyone's.
@@ -200,7 +234,7 @@ async fn an_end_and_a_new_attempt_free_a_task(fixture: fn(StoreOptions) -> Fixtu
     assert!(claimed(store, id, a, 12_000).await.is_some());
     apply(store, id, Event::Cancel, 12_000).await.unwrap();
     store.release(id, a).await.unwrap();
-    assert_eq!(store.next_due(b).await.unwrap(), Some(60_000));
+    assert_eq!(store.next_due(b, &[]).await.unwrap(), Some(60_000));
     assert_eq!(taken(store, b, 9, 59_999).await, []);
 }
 
@@ -234,7 +268,7 @@ async fn racing_nodes_share_what_is_due(fixture: fn(StoreOptions) -> Fixture) {
             let node = node(&store, 60_000).await;
             let mut mine = Vec::new();
             let is_due = |next: Option<Millis>| next.is_some_and(|time| time <= 2_000);
-            while is_due(store.next_due(node).await.unwrap()) {
+            while is_due(store.next_due(node, &[]).await.unwrap()) {
                 for id in taken(&store, node, 7, 2_000).await {
                     assert!(claimed(&store, id, node, 2_000).await.is_some());
                     mine.push(id);

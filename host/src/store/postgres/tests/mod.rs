@@ -67,7 +67,7 @@ async fn callers_may_name_things_as_they_like() {
     store.create(id, new(task.clone(), writes)).await.unwrap();
     let node = NodeId::random();
     store.renew(node, 9_000).await.unwrap();
-    let due = store.take_due(node, 1, 2_000).await.unwrap();
+    let due = store.take_due(node, &[], 1, 2_000).await.unwrap();
     assert_eq!(due[0].tenant, task.owner.tenant);
     let claim = store.claim(id, Some(node), failure("lost"), 2_000).await;
     let claim = claim.unwrap().unwrap();

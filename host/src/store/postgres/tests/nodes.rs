@@ -75,7 +75,8 @@ async fn live(store: &dyn Store, seed: i64) {
             };
             store.create(TaskId::random(), task).await.unwrap();
         }
-        for due in store.take_due(node, 4, now).await.unwrap() {
+        store.end_leases(now).await.unwrap();
+        for due in store.take_due(node, &[], 4, now).await.unwrap() {
             let claim = store.claim(due.id, Some(node), failure("lost"), now).await;
             let Some(claim) = claim.unwrap() else {
                 continue;

@@ -1,0 +1,108 @@
+//! What other nodes tell (`LISTEN`), over a connection of its own.
+//!
+//! Invariant: whoever hears of it can learn all: each time that the line comes up it is told that anything
+//! may have changed. A message has a task's id, and nothing that is in the task.
+
+use super::pool::{Fault, Line};
+use super::statements as sql;
+use crate::limits::{DATABASE_CONNECT_TIME, NEWS_PAUSE, NEWS_PAUSE_MOST};
+use crate::store::News;
+use crate::task::TaskId;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use std::future::poll_fn;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_postgres::AsyncMessage;
+
+/// What is told when a node is gone.
+const GONE: &str = "gone";
+
+/// Follows what others tell until nobody listens. What begins with `own` is this node's.
+pub(super) fn follow(line: Line, own: String) -> mpsc::UnboundedReceiver<News> {
+    let (tell, news) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        let mut pause = NEWS_PAUSE;
+        loop {
+            tokio::select! {
+                () = tell.closed() => return,
+                (fault, was_up) = listen(&line, &own, &tell) => {
+                    if was_up {
+                        pause = NEWS_PAUSE;
+                        tracing::warn!("nodes cannot tell this one of changes now: {fault}");
+                    } else {
+                        tracing::debug!("nodes cannot tell this one of changes yet: {fault}");
+                    }
+                }
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(NEWS_PAUSE_MOST);
+        }
+    });
+    news
+}
+
+/// Listens until the line is down. Gives why, and whether it was up.
+async fn listen(line: &Line, own: &str, tell: &mpsc::UnboundedSender<News>) -> (Fault, bool) {
+    let connected = timeout(DATABASE_CONNECT_TIME, line.connect()).await;
+    let (client, mut connection) = match connected {
+        Ok(Ok(connected)) => connected,
+        Ok(Err(error)) => return (error.into(), false),
+        Err(_) => return (Fault::slow(DATABASE_CONNECT_TIME), false),
+    };
+    let mut is_up = false;
+    let listen = client.batch_execute(sql::LISTEN);
+    let listen = timeout(DATABASE_CONNECT_TIME, listen);
+    tokio::pin!(listen);
+    loop {
+        tokio::select! {
+            listening = &mut listen, if !is_up => match listening {
+                Ok(Ok(())) => {
+                    is_up = true;
+                    // Nobody hears it any more if the receiver is gone.
+                    let _ = tell.send(News::Missed);
+                }
+                Ok(Err(error)) => return (error.into(), false),
+                Err(_) => return (Fault::slow(DATABASE_CONNECT_TIME), false),
+            },
+            message = poll_fn(|context| connection.poll_message(context)) => match message {
+                Some(Ok(AsyncMessage::Notification(message))) => {
+                    let _ = read(message.payload(), own).map(|news| tell.send(news));
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return (error.into(), is_up),
+                None => return (Fault::closed(), is_up),
+            },
+        }
+    }
+}
+
+/// What a message says, if it is another node's.
+fn read(message: &str, own: &str) -> Option<News> {
+    if message == GONE {
+        return Some(News::Gone);
+    }
+    if message.starts_with(own) {
+        return None;
+    }
+    let (_, id) = message.split_once(' ')?;
+    let bytes = STANDARD.decode(id).ok()?;
+    Some(News::Changed(TaskId::from_bytes(bytes.try_into().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_are_heard_and_nothing_else() {
+        let id = TaskId::random();
+        let told = format!("b {}", STANDARD.encode(id.as_bytes()));
+        assert_eq!(read(&told, "a "), Some(News::Changed(id)));
+        assert_eq!(read(&told, "b "), None);
+        assert_eq!(read(GONE, "a "), Some(News::Gone));
+        for odd in ["", "b", "b AAAA", "b ?"] {
+            assert_eq!(read(odd, "a "), None, "{odd}");
+        }
+    }
+}

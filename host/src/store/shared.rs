@@ -1,0 +1,55 @@
+//! What the nodes of a store share beside tasks: what they tell one another, components, a key.
+
+use super::StoreError;
+use crate::task::{Millis, TaskId};
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+
+/// What a node hears of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Another node changed a task.
+    Changed(TaskId),
+    /// A node is gone: tasks may be due, and what it did last may not have been told.
+    Gone,
+    /// The line was down, or is up for the first time: anything may have changed.
+    Missed,
+}
+
+/// What nodes share.
+#[async_trait]
+pub trait Shared: Send + Sync + 'static {
+    /// What others do from now on. [`News::Missed`] comes first, when the line is up. It ends with its
+    /// receiver.
+    fn news(&self) -> mpsc::UnboundedReceiver<News>;
+
+    /// Makes sure that a component is kept until some time, and as long as an unfinished task runs it.
+    /// False if it is not kept.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn promise_component(&self, digest: &str, until: Millis) -> Result<bool, StoreError>;
+
+    /// Keeps a component as promised.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn keep_component(
+        &self,
+        digest: &str,
+        bytes: &[u8],
+        until: Millis,
+    ) -> Result<(), StoreError>;
+
+    /// The bytes of a component, if it is kept.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn component(&self, digest: &str) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// The key that nodes have in common: whoever is first makes it.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`].
+    async fn key(&self) -> Result<[u8; 32], StoreError>;
+}
