@@ -14,7 +14,9 @@ use cofferdam::runtime::{Compiler, Runtime};
 use cofferdam::server::{Parts, Response, Server};
 use cofferdam::settings::Settings;
 use cofferdam::store::{MemoryStore, Store, StoreOptions};
-use cofferdam::task::{Inputs, Job, NewTask, Principal, Setup, Status, Task, TaskId, Wait, Writes};
+use cofferdam::task::{
+    Inputs, Job, NewTask, NodeId, Principal, Setup, Status, Task, TaskId, Wait, Writes,
+};
 use cofferdam::tenants::{Caller, TenantLimits, Tenants};
 use hyper::HeaderMap;
 use serde_json::json;
@@ -77,6 +79,7 @@ impl World {
             archive,
             mirror: mirror.expect("the mirror can be made"),
             keys: Vec::new(),
+            shared: None,
         });
         let catalog = thread.block_on(loaded).expect("the tools can be served");
         let tools = catalog.now().tools().cloned().collect();
@@ -160,6 +163,7 @@ impl World {
             runtime: Arc::clone(&self.runtime),
             catalog: Arc::clone(&self.catalog),
             store: Some(Arc::new(store)),
+            node: NodeId::random(),
             sealer: Sealer::new(KEY),
             origin: Origin::Live,
             auth: Auth::None,

@@ -418,6 +418,9 @@ pub struct TaskLimits {
     pub park_after_ms: u64,
     /// Largest journal of a call, bytes. Larger: `-32603`.
     pub journal_bytes: usize,
+    /// Where several servers share a database: how long one may be silent, milliseconds. Longer: others
+    /// run its tasks.
+    pub lease_ms: u64,
     /// How long a client may take to answer questions that were asked before a task began,
     /// milliseconds. Longer: `-32602`, and the call begins anew.
     pub answer_ms: u64,
@@ -438,6 +441,7 @@ impl Default for TaskLimits {
             min_retention_ms: 60_000,
             park_after_ms: 2_000,
             journal_bytes: 4 << 20,
+            lease_ms: 15_000,
             answer_ms: 3_600_000,
             detach_after_ms: BTreeMap::new(),
         }

@@ -6,15 +6,15 @@
 use crate::admin::AdminServer;
 use crate::call::Sealer;
 use crate::catalog::{Archive, CatalogParts, LiveCatalog, Look, Watch};
-use crate::config::Config;
+use crate::config::{Config, STATE_KEY, StateKeys};
 use crate::files;
 use crate::journal::{Origin, Rehearsal};
 use crate::limits::DATABASE_COUNT_PAUSE;
 use crate::registry::Mirror;
 use crate::runtime::{CompileCache, Compiler, Runtime};
 use crate::server::{Parts, Server};
-use crate::store::{self, StoreOptions, lock_file};
-use crate::task::Janitor;
+use crate::store::{self, Shared, Store, StoreOptions, lock_file};
+use crate::task::{Janitor, NodeId};
 use crate::transport::HttpTransport;
 use anyhow::{Context as _, Result, bail};
 use std::fmt;
@@ -87,8 +87,7 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
         listen,
         data,
         store,
-        state_key,
-        old_state_keys,
+        keys,
         settings,
         sources,
         auth,
@@ -98,11 +97,6 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     } = config;
     let lock = own(&data)?;
     let archive = Archive::open(&data.join("components"))?;
-    let unusable = |path: &Path| format!("cannot use the key file {}", path.display());
-    let mut sealer = Sealer::new(files::key(&state_key).with_context(|| unusable(&state_key))?);
-    for path in &old_state_keys {
-        sealer = sealer.and_old(files::known_key(path).with_context(|| unusable(path))?);
-    }
     let compiled = data.join("compiled");
     let cache = CompileCache::open(&compiled)
         .with_context(|| format!("cannot keep compiled components in {}", compiled.display()))?;
@@ -116,6 +110,17 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     } else {
         None
     };
+    let store_options = StoreOptions {
+        max_tasks: settings.tasks.max,
+        retention: settings.tasks.retention(),
+        count_pause: DATABASE_COUNT_PAUSE,
+        die_at_write: rehearse.and_then(Death::write),
+    };
+    let store = match settings.tasks.enabled {
+        true => Some(store::open(&store, &data, store_options).await?),
+        false => None,
+    };
+    let shared = store.as_ref().and_then(|store| store.shared());
     let catalog = LiveCatalog::load(CatalogParts {
         sources,
         runtime: Arc::clone(&runtime),
@@ -123,31 +128,28 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
         archive,
         mirror: Mirror::open(&data.join("registry"))?,
         keys: tenants.keys(),
+        shared: shared.clone(),
     });
     let catalog = Arc::new(catalog.await?);
     let (tools, components) = {
         let now = catalog.now();
         (now.tools().count(), now.components().len())
     };
-    let store_options = StoreOptions {
-        max_tasks: settings.tasks.max,
-        retention: settings.tasks.retention(),
-        count_pause: DATABASE_COUNT_PAUSE,
-        die_at_write: rehearse.and_then(Death::write),
-    };
     let origin = match rehearse {
         None => Origin::Live,
         Some(death) => Origin::Rehearsed(Rehearsal::dying(death.entry())),
     };
-    let store = match settings.tasks.enabled {
-        true => Some(store::open(&store, &data, store_options).await?),
-        false => None,
-    };
+    let sealer = sealer(&keys, shared.as_deref(), &data).await?;
+    let node = NodeId::random();
+    if let (Some(store), Some(_)) = (&store, &shared) {
+        succeed(&**store, node, &data).await?;
+    }
     let server = Server::new(Parts {
         settings,
         runtime,
         catalog,
         store,
+        node,
         sealer,
         origin,
         auth,
@@ -277,6 +279,40 @@ async fn follow_tags(server: Arc<Server>) {
             }
         }
     }
+}
+
+/// Seals with the key that was named; else with the one that nodes of the store have in common, or
+/// with the data directory's own. What the nodes' key sealed is opened in any case.
+async fn sealer(keys: &StateKeys, shared: Option<&dyn Shared>, data: &Path) -> Result<Sealer> {
+    let unusable = |path: &Path| format!("cannot use the key file {}", path.display());
+    let own = |path: &Path| files::key(path).with_context(|| unusable(path));
+    let common = match shared {
+        Some(shared) => Some(shared.key().await?),
+        None => None,
+    };
+    let mut sealer = match (&keys.now, common) {
+        (Some(path), Some(common)) => Sealer::new(own(path)?).and_old(common),
+        (Some(path), None) => Sealer::new(own(path)?),
+        (None, Some(common)) => Sealer::new(common),
+        (None, None) => Sealer::new(own(&data.join(STATE_KEY))?),
+    };
+    for path in &keys.old {
+        sealer = sealer.and_old(files::known_key(path).with_context(|| unusable(path))?);
+    }
+    Ok(sealer)
+}
+
+/// Takes over from the node that used the data directory before, which is gone: what it held is free at
+/// once.
+async fn succeed(store: &dyn Store, node: NodeId, data: &Path) -> Result<()> {
+    const NAME: &str = "node";
+    if let Ok(bytes) = std::fs::read(data.join(NAME))
+        && let Ok(before) = bytes.try_into()
+    {
+        store.retire(NodeId::from_bytes(before)).await?;
+    }
+    files::write(data, NAME, node.as_bytes())
+        .with_context(|| format!("cannot write to the data directory {}", data.display()))
 }
 
 /// Makes the data directory this process's own. Only its user can read what is in it.

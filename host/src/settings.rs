@@ -231,6 +231,7 @@ impl Settings {
             1024,
             "at least 1024",
         )?;
+        at_least("tasks.lease-ms", tasks.lease_ms, 1_000, "at least 1000")?;
         at_least("tasks.answer-ms", tasks.answer_ms, 1, "at least 1")?;
         Ok(())
     }

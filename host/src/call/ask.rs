@@ -70,7 +70,7 @@ impl Session {
             }
             // The run could not be repeated with the answers.
             (_, None) if !self.replays() => Ok(Err(InputError::Unavailable)),
-            (_, None) => self.ask_before_task(request, requests, needed),
+            (_, None) => self.ask_before_task(request, requests, needed).await,
         }
     }
 
@@ -150,7 +150,7 @@ impl Session {
         }
     }
 
-    fn ask_before_task(
+    async fn ask_before_task(
         &self,
         request: Digest,
         requests: Keyed,
@@ -176,7 +176,13 @@ impl Session {
                     self.state.lock().inputs = Inputs::of_answered(all);
                     return Ok(Ok(answers));
                 }
-                Ok(Asked::Question(question)) => Reply::Asked(question),
+                Ok(Asked::Question(question)) => {
+                    let until = now().saturating_add_unsigned(self.options.times.answer_ms);
+                    match self.options.tool.component.share_until(until).await {
+                        Ok(()) => Reply::Asked(question),
+                        Err(error) => Reply::Outcome(Err(error.into())),
+                    }
+                }
                 Err(error) => Reply::Outcome(Err(error.into())),
             }
         } else {

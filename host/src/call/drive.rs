@@ -147,6 +147,7 @@ impl Driver {
                     break;
                 }
                 () = self.stopping.cancelled() => break,
+                () = session.lost.cancelled() => break,
                 () = session.cancel.cancelled(), if !cancelled => {
                     cancelled = true;
                     grace.as_mut().reset(Instant::now() + self.grace);

@@ -3,24 +3,26 @@
 //! Invariant: a tenant has no more tasks under way than it may have instances; the rest costs a place
 //! in its own line. So whatever one tenant's tasks do, another one's are not behind them.
 
-use crate::task::TaskId;
 use crate::tenants::Tenant;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// All lines.
-#[derive(Default)]
-pub(super) struct Ready(HashMap<Arc<str>, Line>);
+/// All lines, in which tasks stand as whatever is known of them.
+pub(super) struct Ready<T>(HashMap<Arc<str>, Line<T>>);
 
-struct Line {
+struct Line<T> {
     under_way: usize,
     most: usize,
-    waiting: VecDeque<TaskId>,
+    waiting: VecDeque<T>,
 }
 
-impl Ready {
-    /// A task is to run. True: at once; it is under way now. False: it stands in line.
-    pub(super) fn add(&mut self, tenant: &Tenant, id: TaskId) -> bool {
+impl<T> Ready<T> {
+    pub(super) fn new() -> Self {
+        Self(HashMap::new())
+    }
+
+    /// A task is to run. It comes back if that is at once; it is under way then. Else it stands in line.
+    pub(super) fn add(&mut self, tenant: &Tenant, task: T) -> Option<T> {
         let line = self
             .0
             .entry(Arc::clone(&tenant.name))
@@ -29,17 +31,16 @@ impl Ready {
                 most: tenant.limits.share.running.max(1),
                 waiting: VecDeque::new(),
             });
-        let now = line.under_way < line.most;
-        if now {
+        if line.under_way < line.most {
             line.under_way += 1;
-        } else {
-            line.waiting.push_back(id);
+            return Some(task);
         }
-        now
+        line.waiting.push_back(task);
+        None
     }
 
     /// One of a tenant's tasks is not under way any more. Gives the next one, which is now.
-    pub(super) fn done(&mut self, tenant: &Arc<str>) -> Option<TaskId> {
+    pub(super) fn done(&mut self, tenant: &Arc<str>) -> Option<T> {
         let line = self.0.get_mut(tenant)?;
         let next = line.waiting.pop_front();
         if next.is_none() {
@@ -66,16 +67,18 @@ mod tests {
         };
         let tenant = |name: &str| Tenant::new(name, None, TenantLimits::new(share, 9));
         let (a, b) = (tenant("a"), tenant("b"));
-        let ids: Vec<_> = (0..4).map(|_| TaskId::random()).collect();
-        let mut ready = Ready::default();
-        assert!(ready.add(&a, ids[0]) && ready.add(&a, ids[1]));
-        assert!(!ready.add(&a, ids[2]) && !ready.add(&a, ids[3]));
-        assert!(
-            ready.add(&b, TaskId::random()),
+        let mut ready = Ready::new();
+        assert_eq!(ready.add(&a, 0), Some(0));
+        assert_eq!(ready.add(&a, 1), Some(1));
+        assert_eq!(ready.add(&a, 2), None);
+        assert_eq!(ready.add(&a, 3), None);
+        assert_eq!(
+            ready.add(&b, 4),
+            Some(4),
             "another tenant is not behind them"
         );
-        assert_eq!(ready.done(&a.name), Some(ids[2]));
-        assert_eq!(ready.done(&a.name), Some(ids[3]));
+        assert_eq!(ready.done(&a.name), Some(2));
+        assert_eq!(ready.done(&a.name), Some(3));
         assert_eq!(ready.done(&a.name), None);
         assert_eq!(ready.done(&a.name), None);
         assert_eq!(ready.done(&b.name), None);

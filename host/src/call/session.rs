@@ -16,7 +16,7 @@ use crate::runtime::wit::task::{CallStatus, FinalError};
 use crate::runtime::{Returned, RunError};
 use crate::task::{
     Answered, Claim, Event, Fence, Inputs, Job, Millis, Principal, Refusal, ReportError, Setup,
-    Task, TaskId, Tasks, Writes, now,
+    Signals, Task, TaskId, Tasks, Writes, now,
 };
 use crate::tenants::Tenant;
 use indexmap::IndexMap;
@@ -97,7 +97,10 @@ pub struct SessionOptions {
 /// One call, or one run of a task.
 pub struct Session {
     pub(super) options: SessionOptions,
+    /// The call is over.
     pub(super) cancel: CancellationToken,
+    /// Another node may run the task.
+    pub(super) lost: CancellationToken,
     pub(super) journal: Arc<Mutex<Journal>>,
     pub(super) state: Mutex<State>,
     pub(super) this: Weak<Self>,
@@ -152,18 +155,18 @@ impl Session {
             inputs: Inputs::of_answered(std::mem::take(&mut options.answered)),
             ..State::new(Phase::Inline, FIRST_RUN)
         };
-        let session = Self::with(options, journal, state, CancellationToken::new());
+        let session = Self::with(options, journal, state, Signals::default());
         (session, receiver)
     }
 
-    /// A run of a task that was claimed with this token.
+    /// A run of a task that was claimed with these signals.
     #[must_use]
     pub fn of_task(
         options: SessionOptions,
         journal: Journal,
         id: TaskId,
         task: &Task,
-        cancel: CancellationToken,
+        signals: Signals,
     ) -> Arc<Self> {
         // Only the attempt that the server made a task in the middle of began without one.
         let detached_after = match options.setup.detached_after {
@@ -175,18 +178,19 @@ impl Session {
             detached_after,
             ..State::new(Phase::Task(id), task.fence())
         };
-        Self::with(options, journal, state, cancel)
+        Self::with(options, journal, state, signals)
     }
 
     fn with(
         options: SessionOptions,
         journal: Journal,
         state: State,
-        cancel: CancellationToken,
+        signals: Signals,
     ) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             options,
-            cancel,
+            cancel: signals.cancel,
+            lost: signals.lost,
             journal: Arc::new(Mutex::new(journal)),
             state: Mutex::new(state),
             this: Weak::clone(this),

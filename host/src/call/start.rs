@@ -12,7 +12,7 @@ use crate::protocol::ClientFeatures;
 use crate::runtime::Halt;
 use crate::runtime::wit::task::{StartError, StartOptions, Started, Ttl};
 use crate::store::{Full, StoreError};
-use crate::task::{Job, NewTask, Setup, Status, Task, Tasks, Wait, Writes, now};
+use crate::task::{Job, NewTask, Setup, Signals, Status, Task, Tasks, Wait, Writes, now};
 use std::sync::Arc;
 
 impl Session {
@@ -167,7 +167,15 @@ impl Session {
             most: self.options.tenant.limits.max_tasks,
             most_stored: self.options.tenant.limits.max_stored_tasks,
         };
-        let created = tasks.create(new, self.cancel.clone()).await;
+        let signals = Signals {
+            cancel: self.cancel.clone(),
+            lost: self.lost.clone(),
+        };
+        // Whichever node goes on with the task finds the component.
+        let created = match self.options.tool.component.share_until(now()).await {
+            Ok(()) => tasks.create(new, signals, FIRST_RUN).await,
+            Err(error) => Err(error),
+        };
         let id = match created {
             Ok(id) => id,
             Err(error) => {

@@ -10,18 +10,17 @@ use super::events::Events;
 use super::ready::Ready;
 use super::request_state::Sealer;
 use super::session::{CallTimes, Session, SessionOptions, journal_of};
-use crate::catalog::LiveCatalog;
+use crate::catalog::{LiveCatalog, Tool, VersionError};
 use crate::journal::Origin;
 use crate::protocol::RpcError;
 use crate::store::StoreError;
-use crate::task::{Claim, Event, Millis, TaskId, Tasks, Wake, Writes, now};
+use crate::task::{Claim, Event, Millis, Signals, TaskId, Tasks, Wake, Writes, now};
 use crate::tenants::{Tenant, Tenants};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 /// What runs tasks.
 pub struct Worker {
@@ -52,15 +51,15 @@ impl Worker {
         let worker = Arc::new(self);
         let (done, mut over) = mpsc::unbounded_channel();
         let mut later = Timetable::default();
-        let mut ready = Ready::default();
+        let mut ready = Ready::new();
         loop {
             let time = now();
             while let Some(id) = later.take_due(time) {
-                match worker.tenant(id).await {
+                match worker.look(id).await {
                     Ok(None) => {}
-                    Ok(Some(tenant)) => {
-                        if ready.add(&tenant, id) {
-                            worker.start(id, Arc::clone(&tenant.name), &done);
+                    Ok(Some((tenant, wanted))) => {
+                        if let Some(wanted) = ready.add(&tenant, wanted) {
+                            worker.start(wanted, Arc::clone(&tenant.name), &done);
                         }
                     }
                     Err(error) => {
@@ -77,8 +76,8 @@ impl Worker {
                 biased;
                 () = worker.driver.stopping.cancelled() => return,
                 Some(tenant) = over.recv() => {
-                    if let Some(id) = ready.done(&tenant) {
-                        worker.start(id, tenant, &done);
+                    if let Some(wanted) = ready.done(&tenant) {
+                        worker.start(wanted, tenant, &done);
                     }
                 }
                 wake = queue.recv() => match wake {
@@ -90,30 +89,48 @@ impl Worker {
         }
     }
 
-    /// What the owner of a task may; `None` if the task does not go on.
-    async fn tenant(&self, id: TaskId) -> Result<Option<Arc<Tenant>>, StoreError> {
+    /// What the owner of a task may, and what is to run; `None` if the task does not go on.
+    async fn look(&self, id: TaskId) -> Result<Option<(Arc<Tenant>, Wanted)>, StoreError> {
         let task = self.tasks.peek(id).await?;
         let task = task.filter(|task| !task.status.is_final());
-        Ok(task.map(|task| self.tenants.of_task(&task.owner.tenant)))
+        Ok(task.map(|task| {
+            let wanted = Wanted {
+                id,
+                digest: task.digest,
+                tool: task.tool,
+                served_as: task.served_as,
+                source: task.source,
+            };
+            (self.tenants.of_task(&task.owner.tenant), wanted)
+        }))
     }
 
     fn start(
         self: &Arc<Self>,
-        id: TaskId,
+        wanted: Wanted,
         tenant: Arc<str>,
         done: &mpsc::UnboundedSender<Arc<str>>,
     ) {
         let (worker, done) = (Arc::clone(self), done.clone());
         self.driver.tracker.spawn(async move {
-            worker.run_one(id).await;
+            worker.run_one(wanted).await;
             // Nobody listens when the server stops.
             let _ = done.send(tenant);
         });
     }
 
-    async fn run_one(&self, id: TaskId) {
-        let cancel = CancellationToken::new();
-        let claim = match self.tasks.claim(id, cancel.clone()).await {
+    async fn run_one(&self, wanted: Wanted) {
+        let id = wanted.id;
+        // Another node may be able to what this one is not.
+        if self.tasks.is_shared()
+            && let Err(error) = self.version(&wanted).await
+        {
+            let why = error.to_string();
+            self.tasks.leave_to_others(id, &wanted.digest, &why).await;
+            return;
+        }
+        let signals = Signals::default();
+        let claim = match self.tasks.claim(id, signals.clone()).await {
             Ok(Some(claim)) => claim,
             Ok(None) => return,
             Err(error) => {
@@ -122,7 +139,7 @@ impl Worker {
             }
         };
         let fence = claim.task.fence();
-        match self.session(id, claim, cancel).await {
+        match self.session(&wanted, claim, signals).await {
             Ok(session) => self.driver.run_task(session).await,
             Err(error) => {
                 tracing::warn!("a task cannot go on: {}", error.message);
@@ -139,11 +156,22 @@ impl Worker {
         }
     }
 
+    async fn version(&self, wanted: &Wanted) -> Result<Arc<Tool>, VersionError> {
+        let Wanted {
+            digest,
+            tool,
+            served_as,
+            source,
+            ..
+        } = wanted;
+        self.catalog.version(digest, tool, served_as, source).await
+    }
+
     async fn session(
         &self,
-        id: TaskId,
+        wanted: &Wanted,
         mut claim: Claim,
-        cancel: CancellationToken,
+        signals: Signals,
     ) -> Result<Arc<Session>, RpcError> {
         let job = claim.job.take().ok_or_else(|| {
             RpcError::internal(
@@ -159,12 +187,8 @@ impl Worker {
                 self.driver.runtime.memory_bytes()
             )));
         }
-        let task = &claim.task;
-        let tool = self
-            .catalog
-            .version(&task.digest, &task.tool, &task.served_as, &task.source)
-            .await
-            .map_err(|error| RpcError::internal(error.to_string()))?;
+        let tool = self.version(wanted).await;
+        let tool = tool.map_err(|error| RpcError::internal(error.to_string()))?;
         if !tool.component.grants.replays() && !claim.rows.is_empty() {
             return Err(RpcError::internal(
                 "The server stopped while the task was running, and the tool may reach directories, \
@@ -195,8 +219,17 @@ impl Worker {
             times: self.times,
             origin: self.origin.clone(),
         };
-        Ok(Session::of_task(options, journal, id, task, cancel))
+        Ok(Session::of_task(options, journal, wanted.id, task, signals))
     }
+}
+
+/// A task that is to run, and what of: that never changes.
+struct Wanted {
+    id: TaskId,
+    digest: String,
+    tool: String,
+    served_as: String,
+    source: String,
 }
 
 /// When each task is to be looked at next. Of two times for one task the sooner counts.

@@ -5,13 +5,18 @@
 
 use super::load::digest;
 use crate::files;
+use crate::limits::DATABASE_COMPONENT_KEPT;
+use crate::store::{Shared, StoreError};
 use crate::task::Millis;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime};
+use tokio::task::spawn_blocking;
 
 /// Why a component is not kept, or not found.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +30,9 @@ pub enum ArchiveError {
     /// A file was changed.
     #[error("{0} was changed: it does not have the digest in its name; remove it")]
     Changed(PathBuf),
+    /// It is not here, and other nodes' cannot be had.
+    #[error(transparent)]
+    Store(StoreError),
 }
 
 impl ArchiveError {
@@ -35,6 +43,7 @@ impl ArchiveError {
             Self::Io(..) => "it cannot be read",
             Self::Missing(_) => "it is not kept",
             Self::Changed(_) => "the kept file was changed",
+            Self::Store(_) => "the task store is not available",
         }
     }
 }
@@ -138,19 +147,51 @@ fn name(digest: &str) -> String {
     format!("{digest}{END}")
 }
 
-/// A component that is kept, and until when clients were promised so.
-#[derive(Debug)]
+/// A component that is kept, and until when that was promised.
 pub(super) struct Kept {
     archive: Archive,
+    /// Promised to clients.
     promised: AtomicI64,
+    /// Where other nodes find it, if there may be others.
+    shared: Option<Arc<dyn Shared>>,
+    /// Promised to other nodes.
+    shared_until: AtomicI64,
 }
 
 impl Kept {
-    pub(super) fn new(archive: Archive) -> Self {
+    pub(super) fn new(archive: Archive, shared: Option<Arc<dyn Shared>>) -> Self {
         Self {
             archive,
             promised: AtomicI64::new(0),
+            shared,
+            shared_until: AtomicI64::new(0),
         }
+    }
+
+    /// Makes sure that other nodes can have the component with this digest, this one, until some time.
+    pub(super) async fn share(&self, digest: &str, until: Millis) -> Result<(), StoreError> {
+        let Some(shared) = &self.shared else {
+            return Ok(());
+        };
+        if self.shared_until.load(Relaxed) >= until {
+            return Ok(());
+        }
+        // Not for every task anew.
+        let more = DATABASE_COMPONENT_KEPT.as_millis() as u64;
+        let until = until.saturating_add_unsigned(more);
+        if !shared.promise_component(digest, until).await? {
+            let (archive, name) = (self.archive.clone(), digest.to_owned());
+            let read = spawn_blocking(move || archive.read(&name)).await;
+            let lost = |error: &dyn Display| {
+                tracing::error!("cannot share a component with other nodes: {error}");
+                StoreError::Unavailable("the component cannot be read".to_owned())
+            };
+            let bytes = read.map_err(|error| lost(&error))?;
+            let bytes = bytes.map_err(|error| lost(&error))?;
+            shared.keep_component(digest, &bytes, until).await?;
+        }
+        self.shared_until.store(until, Relaxed);
+        Ok(())
     }
 
     /// Promises that the component with this digest, this one, will be there until some time.
@@ -204,7 +245,7 @@ mod tests {
         let archive = Archive::open(folder.path()).unwrap();
         let one = digest(b"one");
         archive.keep(&one, b"one").unwrap();
-        let kept = Kept::new(archive.clone());
+        let kept = Kept::new(archive.clone(), None);
         kept.promise(&one, now() + 60_000);
         assert_eq!(archive.prune(|_| false).unwrap(), 0);
         archive.promise(&one, SystemTime::now()).unwrap();

@@ -15,6 +15,7 @@ use crate::registry::Mirror;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::signature::{self, PublicKey, SignatureError, Signer};
+use crate::store::Shared;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
@@ -52,6 +53,8 @@ pub struct CatalogParts {
     pub mirror: Mirror,
     /// Whoever is trusted by some tenant, beside those whom sources trust.
     pub keys: Vec<PublicKey>,
+    /// Where other nodes keep components, if there may be others.
+    pub shared: Option<Arc<dyn Shared>>,
 }
 
 /// A file as it was last seen.
@@ -93,6 +96,7 @@ impl LiveCatalog {
             archive,
             mirror,
             keys,
+            shared,
         } = parts;
         let live = Self {
             current: ArcSwap::default(),
@@ -104,6 +108,7 @@ impl LiveCatalog {
                 runtime,
                 settings,
                 archive,
+                shared,
             },
             files: AsyncMutex::default(),
             alive: Mutex::default(),
@@ -203,7 +208,8 @@ impl LiveCatalog {
 
     /// A tool of the component with this digest, by its name there, as it was served under a name by a
     /// source. If it is not served now, it is loaded, and may reach what the tool may that is served
-    /// under its name now, or else what its source grants; nothing, if that is gone, too.
+    /// under its name now, or else what its source grants. If that is gone, too, it may reach nothing,
+    /// or, if there may be other nodes, it is for one that knows better.
     ///
     /// # Errors
     /// [`VersionError`].
@@ -227,7 +233,13 @@ impl LiveCatalog {
             source.map(|source| Arc::clone(&source.grants))
         });
         drop(catalog);
-        let grants = grants.unwrap_or_default();
+        let grants = match grants {
+            Some(grants) => grants,
+            None if self.loader.shared.is_some() => {
+                return Err(VersionError::Unknown(digest.to_owned()));
+            }
+            None => Arc::default(),
+        };
         let tool = self.old.tool(&self.loader, digest, name, grants).await?;
         self.note_alive(&tool.component);
         Ok(tool)

@@ -1,12 +1,13 @@
 //! From a component's bytes to its tools.
 
-use super::{Archive, Component, Kept, Tool};
+use super::{Archive, ArchiveError, Component, Kept, Tool};
 use crate::config::Source;
 use crate::journal::Digest;
 use crate::limits::TOOLS_PER_COMPONENT;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::signature::Signer;
+use crate::store::Shared;
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
@@ -15,9 +16,32 @@ pub(super) struct Loader {
     pub(super) runtime: Arc<Runtime>,
     pub(super) settings: Settings,
     pub(super) archive: Archive,
+    /// Where other nodes keep components, if there may be others.
+    pub(super) shared: Option<Arc<dyn Shared>>,
 }
 
 impl Loader {
+    /// The bytes of a component that was kept, here or by another node.
+    ///
+    /// # Errors
+    /// [`ArchiveError`].
+    pub(super) async fn kept(&self, digest: &str) -> Result<Vec<u8>, ArchiveError> {
+        let missing = match (self.archive.read(digest), &self.shared) {
+            (Err(ArchiveError::Missing(missing)), Some(shared)) => {
+                match shared.component(digest).await {
+                    Ok(Some(bytes)) if self::digest(&bytes) == digest => {
+                        self.archive.keep(digest, &bytes)?;
+                        return Ok(bytes);
+                    }
+                    Ok(_) => ArchiveError::Missing(missing),
+                    Err(error) => ArchiveError::Store(error),
+                }
+            }
+            (kept, _) => return kept,
+        };
+        Err(missing)
+    }
+
     /// Compiles a component and asks it for its tools. `name` is what it is called in logs; `digest`
     /// is that of its bytes.
     ///
@@ -63,7 +87,7 @@ impl Loader {
             limits: source.limits,
             tasks: source.tasks,
             signer,
-            kept: Kept::new(self.archive.clone()),
+            kept: Kept::new(self.archive.clone(), self.shared.clone()),
         });
         let mut tools: Vec<Arc<Tool>> = Vec::with_capacity(listed.len());
         for tool in listed {

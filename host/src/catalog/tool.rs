@@ -8,6 +8,7 @@ use crate::protocol::{
 };
 use crate::runtime::{Program, wit::handler};
 use crate::signature::Signer;
+use crate::store::StoreError;
 use crate::task::Millis;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -37,6 +38,15 @@ impl Component {
     /// Promises that this version can be had until some time, though no task needs it.
     pub fn keep_until(&self, time: Millis) {
         self.kept.promise(&self.digest, time);
+    }
+
+    /// Makes sure that other nodes of the store can have this version until some time; longer, while an
+    /// unfinished task runs it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn share_until(&self, time: Millis) -> Result<(), StoreError> {
+        self.kept.share(&self.digest, time).await
     }
 }
 

@@ -21,6 +21,11 @@ pub enum VersionError {
     /// Its component does not serve any more.
     #[error("The component that the call started with ({0}) does not serve any more: {1}")]
     Refused(String, String),
+    /// This node has neither the tool nor its source, and so knows not what it may reach.
+    #[error(
+        "This server does not know where the component that the call started with ({0}) belongs"
+    )]
+    Unknown(String),
     /// The component offers no such tool.
     #[error("The component that the call started with ({0}) offers no tool of that name any more")]
     NoTool(String),
@@ -78,7 +83,7 @@ async fn load(
     digest: &str,
     grants: Arc<Grants>,
 ) -> Result<Vec<Arc<Tool>>, VersionError> {
-    let bytes = loader.archive.read(digest).map_err(|error| {
+    let bytes = loader.kept(digest).await.map_err(|error| {
         // The client is told no path of the server.
         tracing::error!("{error}");
         VersionError::Archive(digest.to_owned(), error)

@@ -27,10 +27,8 @@ pub struct Config {
     pub data: PathBuf,
     /// Where tasks are kept.
     pub store: String,
-    /// The file with the key that seals `requestState`.
-    pub state_key: PathBuf,
-    /// The files with those that sealed it before.
-    pub old_state_keys: Vec<PathBuf>,
+    /// The keys of `requestState`.
+    pub keys: StateKeys,
     /// Settings and limits.
     pub settings: Settings,
     /// Components and folders of them, each with what is put before its tools' names.
@@ -43,6 +41,18 @@ pub struct Config {
     pub tenants: Tenants,
     /// Serve beyond this machine without telling callers apart.
     pub allow_anonymous: bool,
+}
+
+/// Name of the file in the data directory that has the key of `requestState`, if none is named and the
+/// store has none.
+pub const STATE_KEY: &str = "request-state.key";
+
+/// Files with keys that seal `requestState`.
+pub struct StateKeys {
+    /// What seals it now, if one is named.
+    pub now: Option<PathBuf>,
+    /// What sealed it before.
+    pub old: Vec<PathBuf>,
 }
 
 /// Where components are.
@@ -222,20 +232,22 @@ impl Config {
         refuse(&at, around::store(&store))?;
         let written = file.data.map(beside);
         let (data, _) = place.chosen("data", arguments.data, written, || ".cofferdam".into());
-        let written = file.state_key.map(beside);
-        let (state_key, at) = place.chosen("state-key", arguments.state_key, written, || {
-            data.join("request-state.key")
-        });
-        refuse(&at, around::state_key(&state_key, &data))?;
-        let mut old_state_keys: Vec<_> = file.old_state_keys.into_iter().map(beside).collect();
-        for (index, key) in old_state_keys.iter().enumerate() {
+        let (now, at) = match (arguments.state_key, file.state_key.map(beside)) {
+            (Some(typed), _) => (Some(typed), "--state-key".to_owned()),
+            (None, written) => (written, place.of("state-key")),
+        };
+        let key = now.clone().unwrap_or_else(|| data.join(STATE_KEY));
+        refuse(&at, around::state_key(&key, &data))?;
+        let mut old: Vec<_> = file.old_state_keys.into_iter().map(beside).collect();
+        for (index, key) in old.iter().enumerate() {
             let at = place.of(&format!("old-state-keys[{index}]"));
             refuse(&at, around::old_state_key(key))?;
         }
         for key in arguments.old_state_key {
             refuse("--old-state-key", around::old_state_key(&key))?;
-            old_state_keys.push(key);
+            old.push(key);
         }
+        let keys = StateKeys { now, old };
         for (index, source) in sources.iter().enumerate() {
             let at = match index < named {
                 true => place.of(&format!("tools[{index}].path")),
@@ -252,7 +264,7 @@ impl Config {
             for directory in source.grants.directories.iter() {
                 let apart = |what, own| refuse(&at, around::apart(&directory.host, what, own));
                 apart("the data directory", &data)?;
-                for key in old_state_keys.iter().chain([&state_key]) {
+                for key in keys.old.iter().chain(&keys.now) {
                     apart("a key of request states", key)?;
                 }
                 // Whoever writes there says what is served.
@@ -267,8 +279,7 @@ impl Config {
             listen,
             store,
             data,
-            state_key,
-            old_state_keys,
+            keys,
             settings,
             sources,
             auth,

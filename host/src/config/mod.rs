@@ -13,7 +13,7 @@ mod raw;
 mod tenants;
 mod tools;
 
-pub use check::{Config, Location, Source};
+pub use check::{Config, Location, STATE_KEY, Source, StateKeys};
 
 use crate::settings::SettingsError;
 use clap::Args;
@@ -42,8 +42,8 @@ pub struct Arguments {
     #[arg(long)]
     pub store: Option<String>,
     /// The key that seals what clients keep between the requests of one call. Made if it is not
-    /// there; servers that share it take each other's. [default: request-state.key in the data
-    /// folder]
+    /// there; servers that share it take each other's. [default: one in the database, if that is
+    /// where tasks are kept, else request-state.key in the data folder]
     #[arg(long, value_name = "FILE")]
     pub state_key: Option<PathBuf>,
     /// A key that sealed it before, which opens it still. May be repeated.

@@ -13,7 +13,7 @@ use crate::runtime::{Compiler, Runtime};
 use crate::server::{Parts, Server};
 use crate::settings::Settings;
 use crate::store::{MemoryStore, StoreOptions};
-use crate::task::{Listener, TaskId};
+use crate::task::{Listener, NodeId, TaskId};
 use crate::tenants::{TenantLimits, Tenants};
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
@@ -48,6 +48,7 @@ impl World {
             archive: Archive::open(&folder.path().join("components"))?,
             mirror: Mirror::open(&folder.path().join("registry"))?,
             keys: Vec::new(),
+            shared: None,
         });
         let catalog = catalog.await?;
         Ok(Self {
@@ -81,6 +82,7 @@ impl World {
             runtime: Arc::clone(&self.runtime),
             catalog: Arc::clone(&self.catalog),
             store: Some(Arc::new(store)),
+            node: NodeId::random(),
             sealer: Sealer::new([0; 32]),
             origin: Origin::Rehearsed(Arc::clone(&rehearsal)),
             auth: Auth::None,

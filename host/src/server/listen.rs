@@ -22,6 +22,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Pause after a failure of the store.
+const STORE_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a client asks to hear.
 pub(super) struct Filter {
@@ -275,7 +279,13 @@ async fn next(
             let view = TaskView::Notification(id, &task, subscription);
             Ok(Some(notification("notifications/tasks", view)))
         }
-        Err(TaskError::Store(error)) => Err(error.into()),
+        // The stream outlives an outage of the store.
+        Err(TaskError::Store(error)) => {
+            tracing::warn!(%error, "a task that is listened to cannot be read; trying again soon");
+            following.listener.put_back(id);
+            tokio::time::sleep(STORE_PAUSE).await;
+            Ok(None)
+        }
         Err(_) => {
             following.open.remove(&id);
             Ok(None)

@@ -24,7 +24,7 @@ use crate::protocol::{
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
-use crate::task::{Tasks, Wake};
+use crate::task::{NodeId, NodeOptions, Tasks, Wake};
 use crate::tenants::{Caller, Tenant, Tenants};
 use bytes::Bytes;
 use hyper::header::HeaderMap;
@@ -65,6 +65,8 @@ pub struct Parts {
     pub catalog: Arc<LiveCatalog>,
     /// Where tasks are kept; without one the Tasks extension is not offered.
     pub store: Option<Arc<dyn Store>>,
+    /// Which node this is, if the store is one that others may use.
+    pub node: NodeId,
     /// Seals what clients keep.
     pub sealer: Sealer,
     /// Where calls begin.
@@ -102,6 +104,7 @@ impl Server {
             runtime,
             catalog,
             store,
+            node,
             sealer,
             origin,
             auth,
@@ -109,9 +112,16 @@ impl Server {
         } = parts;
         let metrics = Arc::new(Metrics::default());
         metrics.serve(catalog.now().tools().map(|tool| &tool.name));
-        let (tasks, queue) = store
-            .map(|store| Tasks::new(store, settings.tasks.clone()))
-            .unzip();
+        let node = NodeOptions {
+            id: node,
+            lease: Duration::from_millis(settings.tasks.lease_ms),
+            most: settings.sandbox.instances as usize,
+        };
+        let tasks = |store: Arc<dyn Store>| {
+            let node = store.shared().map(|_| node);
+            Tasks::new(store, settings.tasks.clone(), node)
+        };
+        let (tasks, queue) = store.map(tasks).unzip();
         let driver = Driver {
             runtime,
             grace: Duration::from_millis(settings.tasks.grace_ms),
@@ -157,6 +167,7 @@ impl Server {
             sealer: Arc::clone(&self.sealer),
         };
         tokio::spawn(worker.run(queue));
+        tasks.follow(self.stopping());
         let now = crate::task::now();
         Ok(unfinished.ready.iter().filter(|(_, at)| *at <= now).count())
     }
@@ -260,6 +271,9 @@ impl Server {
     pub async fn drain(&self) {
         self.driver.tracker.close();
         let _ = tokio::time::timeout(self.driver.grace, self.driver.tracker.wait()).await;
+        if let Some(tasks) = &self.tasks {
+            tasks.retire().await;
+        }
     }
 
     /// Answers one message. Dropping the future means that the client went away.

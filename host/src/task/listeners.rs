@@ -44,11 +44,22 @@ impl Listeners {
     /// Notes that a task changed.
     pub fn publish(&self, id: TaskId) {
         if let Some(mailboxes) = self.by_task.lock().get(&id) {
-            for mailbox in mailboxes {
-                mailbox.changed.lock().insert(id);
-                mailbox.notify.notify_one();
-            }
+            mailboxes.iter().for_each(|mailbox| mailbox.put(id));
         }
+    }
+
+    /// Notes that every task may have changed.
+    pub fn publish_all(&self) {
+        for (id, mailboxes) in &*self.by_task.lock() {
+            mailboxes.iter().for_each(|mailbox| mailbox.put(*id));
+        }
+    }
+}
+
+impl Mailbox {
+    fn put(&self, id: TaskId) {
+        self.changed.lock().insert(id);
+        self.notify.notify_one();
     }
 }
 
@@ -69,6 +80,11 @@ impl Listener {
                 None => self.mailbox.notify.notified().await,
             }
         }
+    }
+
+    /// The task could not be looked at: it counts as changed still.
+    pub fn put_back(&self, id: TaskId) {
+        self.mailbox.put(id);
     }
 }
 

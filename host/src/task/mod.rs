@@ -1,12 +1,15 @@
 //! Tasks: the durable records of calls that take long (SEP-2663).
 //!
-//! `state` is the pure machine, `service` what clients and runs ask of it, `listeners` who hears of
-//! changes, `janitor` what time does to tasks.
+//! `state` is the pure machine, `service` what clients and runs ask of it, `runs` what runs here, `node`
+//! how several processes share the tasks of one store, `listeners` who hears of changes, `janitor` what
+//! time does to tasks.
 
 mod id;
 mod janitor;
 mod listeners;
+mod node;
 mod record;
+mod runs;
 mod service;
 mod state;
 #[cfg(test)]
@@ -16,10 +19,12 @@ mod wire;
 pub use id::TaskId;
 pub use janitor::Janitor;
 pub use listeners::{Listener, Listeners};
+pub use node::NodeOptions;
 pub use record::{
     Answered, Claim, Fence, Inputs, Job, Millis, NewTask, NodeId, Outcome, Principal, Retention,
     Setup, Status, Task, Wait, Writes, request_digest,
 };
+pub use runs::Signals;
 pub(crate) use service::now;
 pub use service::{ReportError, TaskError, Tasks, Wake};
 pub use state::{Change, Event, Failure, Refusal, apply, check_requests, too_many_inputs};

@@ -173,6 +173,12 @@ impl NodeId {
         Self(bytes)
     }
 
+    /// One that was made before.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
     /// The bytes, for a store.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 16] {

@@ -2,23 +2,23 @@
 //!
 //! Invariants: a client sees its own tasks only, and a foreign id answers like a missing one; a
 //! change is told to runs and listeners after the store has it, never before; an unfinished task is
-//! run here, waits for its client, or stands in the queue of wakes.
+//! run, waits for its client, or stands in the queue of wakes: of the node that left it there, or, if
+//! that is gone, of one that finds it in the store (see `node`).
 
 use super::id::TaskId;
 use super::listeners::Listeners;
-use super::record::{Claim, Millis, NewTask, Principal, Task, Writes};
+use super::node::{Node, NodeOptions};
+use super::record::{Claim, Fence, Millis, NewTask, Principal, Task, Writes};
+use super::runs::{Runs, Signals};
 use super::state::{Event, Failure, Refusal};
 use crate::limits::{IDLE_RUNS, INPUT_BYTES, TaskLimits};
 use crate::protocol::{RpcError, check_answer};
 use crate::store::{Applied, Store, StoreError, Tally, Unfinished};
-use parking_lot::Mutex;
 use serde_json::{Map, Value};
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::{Notify, mpsc};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::mpsc;
 
 /// Why a client's request about a task failed.
 #[derive(Debug, thiserror::Error)]
@@ -52,19 +52,14 @@ impl From<StoreError> for RpcError {
     }
 }
 
-/// How a running handler is reached.
-#[derive(Clone)]
-struct Run {
-    cancel: CancellationToken,
-    answered: Arc<Notify>,
-}
-
 /// The tasks of a server.
 pub struct Tasks {
-    store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn Store>,
     limits: TaskLimits,
-    listeners: Arc<Listeners>,
-    runs: Mutex<HashMap<TaskId, Run>>,
+    pub(super) listeners: Arc<Listeners>,
+    pub(super) runs: Runs,
+    /// In a store that others may use.
+    pub(super) node: Option<Node>,
     wakes: mpsc::UnboundedSender<Wake>,
 }
 
@@ -72,18 +67,21 @@ pub struct Tasks {
 pub type Wake = (Millis, TaskId);
 
 impl Tasks {
-    /// Tasks in a store, and the queue of those that are to run.
+    /// Tasks in a store, and the queue of those that are to run. `node` is what this process is in a
+    /// store that others may use.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
         limits: TaskLimits,
+        node: Option<NodeOptions>,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Wake>) {
         let (wakes, queue) = mpsc::unbounded_channel();
         let tasks = Arc::new(Self {
             store,
             limits,
             listeners: Arc::default(),
-            runs: Mutex::default(),
+            runs: Runs::default(),
+            node: node.map(Node::new),
             wakes,
         });
         (tasks, queue)
@@ -167,8 +165,7 @@ impl Tasks {
             return Ok(());
         }
         if self.apply(id, Event::Answer { responses: answers }).await? == Applied::Changed {
-            let run = self.runs.lock().get(&id).cloned();
-            match run {
+            match self.runs.get(id) {
                 Some(run) => run.answered.notify_one(),
                 None => self.settle(id).await,
             }
@@ -209,67 +206,70 @@ impl Tasks {
     }
 
     async fn ended(&self, id: TaskId) {
-        let run = self.runs.lock().get(&id).cloned();
-        match run {
-            Some(run) => run.cancel.cancel(),
+        match self.runs.get(id) {
+            Some(run) => run.signals.cancel.cancel(),
             None => self.settle(id).await,
         }
         self.listeners.publish(id);
     }
 
-    /// Creates a task for a call that runs, durably. If the future is dropped before it is done, the
-    /// task is cancelled, as nobody was told of it.
+    /// Creates a task for a call that runs with this fence, durably. If the future is dropped before it
+    /// is done, the task is cancelled, as nobody was told of it.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn create(
         self: &Arc<Self>,
-        new: NewTask,
-        cancel: CancellationToken,
+        mut new: NewTask,
+        signals: Signals,
+        fence: Fence,
     ) -> Result<TaskId, StoreError> {
         let id = TaskId::random();
+        new.node = self.hold().await?;
         // Known before it can be asked for, so that no cancel can miss the run.
-        self.register(id, cancel);
+        self.runs.register(id, signals, Some(fence));
         let mut nobody = Unknown(Some((Arc::clone(self), id)));
         let created = self.store.create(id, new).await;
         nobody.0 = None;
         if created.is_err() {
-            self.runs.lock().remove(&id);
+            self.runs.remove(id);
         }
         created.map(|()| id)
     }
 
-    /// Notes that a task runs here; false if it does already.
-    fn register(&self, id: TaskId, cancel: CancellationToken) -> bool {
-        match self.runs.lock().entry(id) {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(entry) => {
-                entry.insert(Run {
-                    cancel,
-                    answered: Arc::default(),
-                });
-                true
-            }
-        }
-    }
-
-    /// Takes a task for a run, if it is ready and does not run here already. [`Tasks::run_over`] is
-    /// to be called after the run.
+    /// Takes a task for a run, if it is ready and does not run here or elsewhere already.
+    /// [`Tasks::run_over`] is to be called after the run.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn claim(
-        &self,
-        id: TaskId,
-        cancel: CancellationToken,
-    ) -> Result<Option<Claim>, StoreError> {
-        if !self.register(id, cancel) {
+    pub async fn claim(&self, id: TaskId, signals: Signals) -> Result<Option<Claim>, StoreError> {
+        if !self.runs.register(id, signals, None) {
             return Ok(None);
         }
-        let claim = self.store.claim(id, None, lost(), now()).await;
-        if !matches!(claim, Ok(Some(_))) {
-            self.run_over(id).await;
-            self.listeners.publish(id);
+        let claim = match self.hold().await {
+            Ok(node) => self.store.claim(id, node, lost(), now()).await,
+            Err(error) => Err(error),
+        };
+        if let Some(node) = &self.node {
+            node.begun(id);
+        }
+        match &claim {
+            Ok(Some(claim)) => {
+                let fence = claim.task.fence();
+                self.runs.note(id, |run| run.fence = Some(fence));
+            }
+            Ok(None) => {
+                self.runs.remove(id);
+                // If it is ready all the same, another node has it.
+                let next = self.next_look(id).await;
+                next.filter(|next| *next > now())
+                    .inspect(|next| self.wake(*next, id));
+                self.listeners.publish(id);
+            }
+            Err(_) => {
+                self.runs.remove(id);
+                self.settle(id).await;
+            }
         }
         claim
     }
@@ -286,6 +286,7 @@ impl Tasks {
         writes: Writes,
     ) -> Result<(), ReportError> {
         let ends = matches!(event, Event::Complete { .. } | Event::Fail { .. });
+        let completes = matches!(event, Event::Complete { .. });
         let mut pause = Duration::from_millis(50);
         let applied = loop {
             let apply = self.store.apply(id, event.clone(), writes.clone(), now());
@@ -299,7 +300,10 @@ impl Tasks {
             }
         };
         match applied {
-            Applied::Changed => self.listeners.publish(id),
+            Applied::Changed => {
+                self.runs.note(id, |run| run.has_ended |= completes);
+                self.listeners.publish(id);
+            }
             Applied::Quiet | Applied::Unchanged => {}
             Applied::Refused(refusal) => return Err(ReportError::Refused(refusal)),
             Applied::Missing => return Err(ReportError::Refused(Refusal::Final)),
@@ -317,8 +321,7 @@ impl Tasks {
 
     /// Resolves when answers may have come for a task that runs here.
     pub async fn answered(&self, id: TaskId) {
-        let run = self.runs.lock().get(&id).cloned();
-        match run {
+        match self.runs.get(id) {
             Some(run) => run.answered.notified().await,
             None => std::future::pending().await,
         }
@@ -326,12 +329,29 @@ impl Tasks {
 
     /// The run of a task is over, whether or not the task is.
     pub async fn run_over(&self, id: TaskId) {
-        self.runs.lock().remove(&id);
-        self.settle(id).await;
+        let run = self.runs.remove(id);
+        let has_ended = run.is_some_and(|run| run.has_ended);
+        if let Some(node) = &self.node {
+            node.has_room();
+            if !has_ended {
+                // Before it is looked at: answers that come to another node later find it free there.
+                self.release(node, id).await;
+            }
+        }
+        if !has_ended {
+            self.settle(id).await;
+        }
     }
 
     /// Queues a task that does not run here for when it should be looked at next: to run, or to end.
     async fn settle(&self, id: TaskId) {
+        if let Some(next) = self.next_look(id).await {
+            self.wake(next, id);
+        }
+    }
+
+    /// When a task should be looked at next, if ever. One whose time is over ends with this.
+    async fn next_look(&self, id: TaskId) -> Option<Millis> {
         let mut task = self.store.get(id).await;
         let over = |task: &Task| !task.status.is_final() && task.ends_at() <= now();
         if matches!(&task, Ok(Some(task)) if over(task)) {
@@ -342,22 +362,20 @@ impl Tasks {
             self.listeners.publish(id);
         }
         match task {
-            Ok(Some(task)) if !task.status.is_final() => {
+            Ok(task) => {
+                let task = task.filter(|task| !task.status.is_final())?;
                 let end = task.ends_at();
                 let next = task.ready_at().map_or(end, |ready| ready.min(end));
-                if next < Millis::MAX {
-                    self.wake(next, id);
-                }
+                (next < Millis::MAX).then_some(next)
             }
-            Ok(_) => {}
             Err(error) => {
                 tracing::warn!(%error, "a task's state cannot be read; looking again soon");
-                self.wake(now() + LOOK_AGAIN, id);
+                Some(now() + LOOK_AGAIN)
             }
         }
     }
 
-    fn wake(&self, time: Millis, id: TaskId) {
+    pub(super) fn wake(&self, time: Millis, id: TaskId) {
         // Without a receiver the server stops, and the next start finds the task.
         let _ = self.wakes.send((time, id));
     }
@@ -373,7 +391,7 @@ impl Tasks {
     /// Tasks that run here now.
     #[must_use]
     pub fn running(&self) -> usize {
-        self.runs.lock().len()
+        self.runs.len()
     }
 
     /// Handles all that time has done to tasks. Gives how many ended and how many were removed.
@@ -395,11 +413,15 @@ impl Tasks {
         }
     }
 
-    /// Queues what an earlier server left unfinished, and tells it.
+    /// Queues what an earlier server left unfinished, and tells it. In a store that others may use that
+    /// is nothing: it is taken when it is due.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn resume(&self) -> Result<Unfinished, StoreError> {
+        if self.is_shared() {
+            return Ok(Unfinished::default());
+        }
         let unfinished = self.store.unfinished().await?;
         for (id, time) in &unfinished.ready {
             self.wake(*time, *id);
@@ -427,7 +449,7 @@ impl Drop for Unknown {
         let Some((tasks, id)) = self.0.take() else {
             return;
         };
-        tasks.runs.lock().remove(&id);
+        tasks.runs.remove(id);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 if let Err(error) = tasks.end(id, Event::Cancel).await {

@@ -25,8 +25,8 @@ use super::{Applied, Due, Shared, Store, StoreError, StoreOptions, Swept, Tally,
 use crate::limits::DATABASE_TIME;
 use crate::task::{Claim, Event, Failure, Millis, NewTask, NodeId, Task, TaskId, Writes, now};
 use address::Address;
-use clock::Clock;
 use async_trait::async_trait;
+use clock::Clock;
 use pool::{Fate, Fault, Pool, Values};
 use statements as sql;
 use std::collections::HashSet;

@@ -8,9 +8,7 @@
 //! `deadpool-postgres` is kept beside it, and adds a pool and a cache of statements, no more.
 
 use super::address::Address;
-use crate::limits::{
-    DATABASE_CONNECT_TIME, DATABASE_CONNECTIONS, DATABASE_RETRIES, DATABASE_TIME,
-};
+use crate::limits::{DATABASE_CONNECT_TIME, DATABASE_CONNECTIONS, DATABASE_RETRIES, DATABASE_TIME};
 use crate::store::StoreError;
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, PoolError, RecyclingMethod, Runtime, TimeoutType, Timeouts,

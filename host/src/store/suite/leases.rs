@@ -56,7 +56,11 @@ async fn what_is_due_goes_to_one_node(fixture: fn(StoreOptions) -> Fixture) {
     let fixture = fixture(OPTIONS);
     let store = &fixture.store;
     let (a, b) = (node(store, 60_000).await, node(store, 60_000).await);
-    assert_eq!(store.next_due(a, &[]).await.unwrap(), Some(60_000), "b's lease");
+    assert_eq!(
+        store.next_due(a, &[]).await.unwrap(),
+        Some(60_000),
+        "b's lease"
+    );
     let mut task = example_task(None);
     task.owner.tenant = "t".to_owned();
     let id = create(store, task).await;
