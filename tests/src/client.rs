@@ -56,7 +56,8 @@ pub struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(address: SocketAddr) -> Self {
+    /// A client of whatever listens there, that declares nothing.
+    pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
             capabilities: Declares::Nothing.json(),

@@ -28,6 +28,7 @@ mod raw;
 mod registry;
 mod schema;
 mod server;
+pub mod shop;
 mod sse;
 mod store;
 mod subjects;

@@ -326,6 +326,16 @@ impl Server {
         self.signal(Signal::TERM);
     }
 
+    /// Halts the process (SIGSTOP), as a machine that stands still would.
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets it go on (SIGCONT).
+    pub fn unpause(&self) {
+        self.signal(Signal::CONT);
+    }
+
     fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id())
             .ok()

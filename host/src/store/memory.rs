@@ -3,7 +3,7 @@
 use super::counts::{Counts, Step};
 use super::leases::Leases;
 use super::{
-    Applied, Due, Full, MAKE_ROOM, Store, StoreError, StoreOptions, Swept, Tally, Unfinished,
+    Applied, Due, Full, MAKE_ROOM, Next, Store, StoreError, StoreOptions, Swept, Tally, Unfinished,
 };
 use crate::limits::SWEEP_BATCH;
 use crate::task::{
@@ -309,16 +309,14 @@ impl Store for MemoryStore {
         Ok(taken)
     }
 
-    async fn next_due(
-        &self,
-        node: NodeId,
-        except: &[String],
-    ) -> Result<Option<Millis>, StoreError> {
+    async fn next_due(&self, node: NodeId, except: &[String]) -> Result<Next, StoreError> {
         let inner = self.inner.lock();
         let mut ready = inner.ready.iter();
         let ready = ready.find(|(_, id)| inner.is_for(*id, except));
-        let ready = ready.map(|(time, _)| *time);
-        Ok(ready.into_iter().chain(inner.leases.next_end(node)).min())
+        Ok(Next {
+            task: ready.map(|(time, _)| *time),
+            lease: inner.leases.next_end(node),
+        })
     }
 
     async fn end_leases(&self, now: Millis) -> Result<(), StoreError> {

@@ -112,6 +112,15 @@ pub struct Due {
     pub tenant: String,
 }
 
+/// What comes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Next {
+    /// When the first task that nobody holds is to run.
+    pub task: Option<Millis>,
+    /// When the first lease of another node is over.
+    pub lease: Option<Millis>,
+}
+
 /// What a store needs to know of the settings.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
@@ -190,14 +199,11 @@ pub trait Store: Send + Sync + 'static {
         now: Millis,
     ) -> Result<Vec<Due>, StoreError>;
 
-    /// When it is worth to look again, if nothing happens meanwhile: the soonest time at which a task
-    /// that nobody holds and that is not of `except` is to run, or at which the lease of a node other
-    /// than this one is over.
+    /// When it is worth to look again, if nothing happens meanwhile. Tasks of `except` do not count.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`].
-    async fn next_due(&self, node: NodeId, except: &[String])
-    -> Result<Option<Millis>, StoreError>;
+    async fn next_due(&self, node: NodeId, except: &[String]) -> Result<Next, StoreError>;
 
     /// Sets until when the node's lease lasts, for all that it holds. False if it had none: it is new,
     /// or others took it for dead, and what it still runs may be theirs.

@@ -9,7 +9,7 @@ use super::id::TaskId;
 use super::record::{Millis, NodeId};
 use super::service::{Tasks, now};
 use crate::limits::UNABLE_PAUSE;
-use crate::store::{News, Shared, Store, StoreError};
+use crate::store::{News, Next, Shared, Store, StoreError};
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -72,10 +72,10 @@ impl Node {
         }
     }
 
-    /// True if whoever did not renew a lease meanwhile is gone.
-    fn may_end_leases(&self) -> bool {
-        let contact = *self.contact.lock();
-        contact.is_some_and(|since| since.elapsed() >= self.options.lease)
+    /// Time until whoever did not renew a lease is taken for dead. None is left: it is.
+    fn doubt(&self) -> Duration {
+        let had = self.contact.lock().map(|since| since.elapsed());
+        self.options.lease.saturating_sub(had.unwrap_or_default())
     }
 
     /// True if the lease lasts for a while, if nobody ended it.
@@ -253,13 +253,13 @@ impl Tasks {
     async fn take_due(&self, node: &Node) -> Result<Duration, StoreError> {
         let NodeOptions { id, lease, most } = node.options;
         let except = node.unable();
-        let next = self.store.next_due(id, &except).await;
-        node.heard(&next);
-        let mut next = next?;
-        if next.is_some_and(|next| next <= now()) {
-            if node.may_end_leases() {
-                self.store.end_leases(now()).await?;
-            }
+        let is_past = |time: Option<Millis>| time.is_some_and(|time| time <= now());
+        let mut next = self.next_due(node, &except).await?;
+        if is_past(next.lease) && node.doubt().is_zero() {
+            self.store.end_leases(now()).await?;
+            next = self.next_due(node, &except).await?;
+        }
+        if is_past(next.task) {
             let in_hand = self.runs.len() + node.taken.lock().len();
             let limit = most.saturating_sub(in_hand).min(BATCH);
             if limit > 0 {
@@ -272,15 +272,16 @@ impl Tasks {
                 if due.len() == limit {
                     return Ok(Duration::ZERO);
                 }
+                next = self.next_due(node, &except).await?;
             }
-            next = self.store.next_due(id, &except).await?;
         }
-        let left = next.map_or(Millis::MAX, |next| next - now());
-        Ok(match u64::try_from(left) {
-            Ok(left) => Duration::from_millis(left).min(lease),
-            // There is no room, or it is too early to call a node dead.
-            Err(_) => lease / 8,
-        })
+        Ok(pause(next, now(), node.doubt(), lease))
+    }
+
+    async fn next_due(&self, node: &Node, except: &[String]) -> Result<Next, StoreError> {
+        let next = self.store.next_due(node.options.id, except).await;
+        node.heard(&next);
+        next
     }
 
     /// This node cannot run a task's component: another one may.
@@ -313,5 +314,42 @@ impl Tasks {
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.node.is_some()
+    }
+}
+
+/// When to look again, if this comes next. What is past and was not taken waits for room, or is too
+/// fresh to be called dead.
+fn pause(next: Next, now: Millis, doubt: Duration, lease: Duration) -> Duration {
+    let until = |time: Option<Millis>, if_past: Duration| match time.map(|time| time - now) {
+        None => lease,
+        Some(left) => u64::try_from(left)
+            .ok()
+            .filter(|left| *left > 0)
+            .map_or(if_past, Duration::from_millis),
+    };
+    let task = until(next.task, lease / 8);
+    let dead = until(next.lease, doubt.max(PAUSE));
+    task.min(dead).min(lease)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_looks_when_it_can_do_something_and_once_a_lease() {
+        let lease = Duration::from_secs(16);
+        let pause = |task, over, doubt| {
+            let next = Next { task, lease: over };
+            let pause = pause(next, 1_000_000, Duration::from_secs(doubt), lease);
+            pause.as_millis()
+        };
+        assert_eq!(pause(None, None, 0), 16_000);
+        assert_eq!(pause(Some(1_090_000), Some(1_080_000), 0), 16_000);
+        assert_eq!(pause(Some(1_003_000), Some(1_005_000), 0), 3_000);
+        assert_eq!(pause(Some(1_009_000), Some(1_005_000), 0), 5_000);
+        assert_eq!(pause(None, Some(999_000), 7), 7_000);
+        assert_eq!(pause(None, Some(999_000), 0), 1_000, "others end it");
+        assert_eq!(pause(Some(0), None, 0), 2_000, "there is no room");
     }
 }

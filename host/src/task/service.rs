@@ -329,15 +329,16 @@ impl Tasks {
 
     /// The run of a task is over, whether or not the task is.
     pub async fn run_over(&self, id: TaskId) {
-        let run = self.runs.remove(id);
-        let has_ended = run.is_some_and(|run| run.has_ended);
+        let has_ended = self.runs.get(id).is_some_and(|run| run.has_ended);
         if let Some(node) = &self.node {
-            node.has_room();
             if !has_ended {
-                // Before it is looked at: answers that come to another node later find it free there.
+                // Before another run can begin here, which holds it again; and before it is looked at:
+                // answers that come to another node later find it free.
                 self.release(node, id).await;
             }
+            node.has_room();
         }
+        self.runs.remove(id);
         if !has_ended {
             self.settle(id).await;
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use cofferdam_tests::{Options, Server, guest};
 use serde_json::json;
 
-use crate::shop::{Shop, component, text, version};
+use cofferdam_tests::shop::{Shop, component, text, version};
 
 fn compiled(data: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(data.join("compiled")).expect("a folder");

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use cofferdam_tests::{Client, Config, Identity, Options, Server, guest};
 use serde_json::{Value, json};
 
-use crate::shop::{Shop, changed, component, listen, text, version};
+use cofferdam_tests::shop::{Shop, changed, component, listen, text, version};
 
 async fn names(client: &Client) -> Vec<String> {
     let list = client.request("tools/list", json!({})).answer().await;

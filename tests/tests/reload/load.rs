@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::shop::{Shop, changed, listen, text, told, version};
+use cofferdam_tests::shop::{Shop, changed, listen, text, told, version};
 
 /// Reloads.
 const RELOADS: u32 = 50;

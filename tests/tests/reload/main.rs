@@ -11,5 +11,4 @@ mod files;
 mod load;
 mod many;
 mod pinning;
-mod shop;
 mod signed;

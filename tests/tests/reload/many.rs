@@ -7,7 +7,7 @@ use std::time::Instant;
 use cofferdam_tests::{Declares, Memory, Server, Task, accept, patient};
 use serde_json::json;
 
-use crate::shop::{Shop, changed, listen, text, told, version};
+use cofferdam_tests::shop::{Shop, changed, listen, text, told, version};
 
 /// Reloads.
 const RELOADS: u32 = 1_000;

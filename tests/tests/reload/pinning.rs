@@ -5,7 +5,7 @@ use std::fs;
 use cofferdam_tests::{Config, Declares, Options, Server, accept, guest};
 use serde_json::json;
 
-use crate::shop::{Shop, changed, listen, text, told, version};
+use cofferdam_tests::shop::{Shop, changed, listen, text, told, version};
 
 /// Parked at once, so that what goes on is another run.
 fn options(shop: &Shop) -> Options {

@@ -6,7 +6,7 @@ use cofferdam_tests::{Client, Config, Identity, Options, Server, guest};
 use minisign::KeyPair;
 use serde_json::json;
 
-use crate::shop::{Shop, changed, component, listen, text, version};
+use cofferdam_tests::shop::{Shop, changed, component, listen, text, version};
 
 fn key() -> KeyPair {
     KeyPair::generate_unencrypted_keypair().expect("a key")

@@ -240,16 +240,3 @@ async fn a_database_that_cannot_be_reached_stops_the_start() {
     assert!(!status.success() && text.contains("sslmode"), "{text}");
     assert!(!text.contains("secret-word"), "{text}");
 }
-
-#[tokio::test]
-async fn a_database_has_one_server_at_a_time() {
-    let database = Postgres::start();
-    let options = Options::probe().store(&database.database());
-    let mut server = Server::start(options.clone()).await;
-    let (_, said) = Server::refuse(options).await;
-    assert!(said.contains("another server uses it"), "{said}");
-    server.kill();
-    // The next one waits until the database knows that this one is gone.
-    let server = server.restart().await;
-    server.client().result("echo", json!({"text": "x"})).await;
-}

@@ -21,7 +21,9 @@ mod work;
 
 pub(in crate::store) use address::{check, is_url};
 
-use super::{Applied, Due, Shared, Store, StoreError, StoreOptions, Swept, Tally, Unfinished};
+use super::{
+    Applied, Due, Next, Shared, Store, StoreError, StoreOptions, Swept, Tally, Unfinished,
+};
 use crate::limits::DATABASE_TIME;
 use crate::task::{Claim, Event, Failure, Millis, NewTask, NodeId, Task, TaskId, Writes, now};
 use address::Address;
@@ -181,11 +183,7 @@ impl Store for PostgresStore {
             .await
     }
 
-    async fn next_due(
-        &self,
-        node: NodeId,
-        except: &[String],
-    ) -> Result<Option<Millis>, StoreError> {
+    async fn next_due(&self, node: NodeId, except: &[String]) -> Result<Next, StoreError> {
         self.attempt(|| self.inner.next_due(node, except)).await
     }
 

@@ -10,7 +10,7 @@ use super::statements as sql;
 use super::sweep;
 use crate::limits::DATABASE_TRIES;
 use crate::store::counts::Step;
-use crate::store::{Applied, Due, Full, StoreOptions, Tally};
+use crate::store::{Applied, Due, Full, Next, StoreOptions, Tally};
 use crate::task::{
     Change, Claim, Event, Failure, Millis, NewTask, NodeId, Status, Task, TaskId, Writes, apply,
     now,
@@ -361,20 +361,17 @@ impl Inner {
         Ok(taken.into_iter().map(|(_, due)| due).collect())
     }
 
-    pub(super) async fn next_due(
-        &self,
-        node: NodeId,
-        except: &[String],
-    ) -> Result<Option<Millis>, Fault> {
+    pub(super) async fn next_due(&self, node: NodeId, except: &[String]) -> Result<Next, Fault> {
         let connection = self.pool.get().await?;
         let values: Values<'_> = &[&node.as_bytes().as_slice(), &except];
         let Some(row) = connection.row(sql::NEXT_DUE, values).await? else {
-            return Ok(None);
+            return Ok(Next::default());
         };
-        let ready: Option<Millis> = row.try_get(0)?;
-        let over: Option<Millis> = row.try_get(1)?;
-        let over = over.map(|until| self.clock.ours(until));
-        Ok(ready.into_iter().chain(over).min())
+        let lease: Option<Millis> = row.try_get(1)?;
+        Ok(Next {
+            task: row.try_get(0)?,
+            lease: lease.map(|until| self.clock.ours(until)),
+        })
     }
 
     pub(super) async fn renew(&self, node: NodeId, until: Millis) -> Result<bool, Fault> {

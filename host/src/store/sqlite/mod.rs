@@ -11,7 +11,9 @@ mod tests;
 mod writer;
 
 use super::counts::Counts;
-use super::{Applied, Due, Store, StoreError, StoreOptions, Swept, Tally, Unfinished, lock_file};
+use super::{
+    Applied, Due, Next, Store, StoreError, StoreOptions, Swept, Tally, Unfinished, lock_file,
+};
 use crate::task::{Claim, Event, Failure, Millis, NewTask, NodeId, Outcome, Task, TaskId, Writes};
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -234,11 +236,7 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn next_due(
-        &self,
-        node: NodeId,
-        except: &[String],
-    ) -> Result<Option<Millis>, StoreError> {
+    async fn next_due(&self, node: NodeId, except: &[String]) -> Result<Next, StoreError> {
         let except = except.to_vec();
         self.write(|reply| Operation::NextDue(node, except, reply))
             .await

@@ -5,7 +5,7 @@
 
 use super::super::counts::{Counts, Step};
 use super::super::leases::Leases;
-use super::super::{Applied, Due, Full, MAKE_ROOM, StoreError, StoreOptions, Swept, Tally};
+use super::super::{Applied, Due, Full, MAKE_ROOM, Next, StoreError, StoreOptions, Swept, Tally};
 use super::rows;
 use crate::journal::kill_this_process;
 use crate::limits::{COMMIT_BATCH, SWEEP_BATCH};
@@ -32,7 +32,7 @@ pub(super) enum Operation {
         Reply<Option<Box<Task>>>,
     ),
     TakeDue(NodeId, Vec<String>, usize, Millis, Reply<Vec<Due>>),
-    NextDue(NodeId, Vec<String>, Reply<Option<Millis>>),
+    NextDue(NodeId, Vec<String>, Reply<Next>),
     EndLeases(Millis, Reply<()>),
     Retire(NodeId, Reply<()>),
     Renew(NodeId, Millis, Reply<bool>),
@@ -297,21 +297,22 @@ impl Writer {
         Ok(is_free.then_some(id))
     }
 
-    fn next_due(&self, node: NodeId, except: &[String]) -> rusqlite::Result<Option<Millis>> {
+    fn next_due(&self, node: NodeId, except: &[String]) -> rusqlite::Result<Next> {
         let mut select = self.connection.prepare_cached(
             "SELECT id, head ->> '$.digest', ready_at FROM tasks WHERE ready_at IS NOT NULL
              ORDER BY ready_at",
         )?;
         let mut rows = select.query([])?;
-        let mut ready: Option<Millis> = None;
-        while ready.is_none()
+        let mut task = None;
+        while task.is_none()
             && let Some(row) = rows.next()?
         {
             if self.free(row, except)?.is_some() {
-                ready = Some(row.get(2)?);
+                task = Some(row.get(2)?);
             }
         }
-        Ok(ready.into_iter().chain(self.leases.next_end(node)).min())
+        let lease = self.leases.next_end(node);
+        Ok(Next { task, lease })
     }
 
     fn create(&mut self, id: TaskId, new: &NewTask) -> rusqlite::Result<Result<(), StoreError>> {

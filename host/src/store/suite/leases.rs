@@ -40,6 +40,12 @@ async fn taken(store: &Arc<dyn Store>, node: NodeId, limit: usize, now: Millis) 
     due.into_iter().map(|due| due.id).collect()
 }
 
+/// When a task is due that nobody holds, and when another node's lease is over.
+async fn next(store: &Arc<dyn Store>, node: NodeId) -> (Option<Millis>, Option<Millis>) {
+    let next = store.next_due(node, &[]).await.unwrap();
+    (next.task, next.lease)
+}
+
 async fn claimed(store: &Arc<dyn Store>, id: TaskId, node: NodeId, now: Millis) -> Option<Fence> {
     let claim = store.claim(id, Some(node), failure("lost"), now);
     claim.await.unwrap().map(|claim| claim.task.fence())
@@ -56,15 +62,11 @@ async fn what_is_due_goes_to_one_node(fixture: fn(StoreOptions) -> Fixture) {
     let fixture = fixture(OPTIONS);
     let store = &fixture.store;
     let (a, b) = (node(store, 60_000).await, node(store, 60_000).await);
-    assert_eq!(
-        store.next_due(a, &[]).await.unwrap(),
-        Some(60_000),
-        "b's lease"
-    );
+    assert_eq!(next(store, a).await, (None, Some(60_000)), "b's lease");
     let mut task = example_task(None);
     task.owner.tenant = "t".to_owned();
     let id = create(store, task).await;
-    assert_eq!(store.next_due(a, &[]).await.unwrap(), Some(0));
+    assert_eq!(next(store, a).await, (Some(0), Some(60_000)));
     let due = store.take_due(a, &[], 9, 2_000).await.unwrap();
     let tenant = "t".to_owned();
     assert_eq!(due, [Due { id, tenant }]);
@@ -79,7 +81,7 @@ async fn what_is_due_goes_to_one_node(fixture: fn(StoreOptions) -> Fixture) {
     };
     assert_eq!(claimed(store, id, a, 2_000).await, Some(fence));
     assert_eq!(taken(store, a, 9, 2_000).await, []);
-    assert_eq!(store.next_due(a, &[]).await.unwrap(), Some(60_000));
+    assert_eq!(next(store, a).await, (None, Some(60_000)));
 }
 
 async fn those_that_wait_longest_are_taken_first(fixture: fn(StoreOptions) -> Fixture) {
@@ -93,11 +95,11 @@ async fn those_that_wait_longest_are_taken_first(fixture: fn(StoreOptions) -> Fi
         ids.push(id);
     }
     assert_eq!(taken(store, a, 9, 2_999).await, [], "never early");
-    assert_eq!(store.next_due(a, &[]).await.unwrap(), Some(3_000));
+    assert_eq!(next(store, a).await, (Some(3_000), None));
     assert_eq!(taken(store, a, 2, 6_000).await, [ids[1], ids[2]]);
-    assert_eq!(store.next_due(a, &[]).await.unwrap(), Some(5_000));
+    assert_eq!(next(store, a).await, (Some(5_000), None));
     assert_eq!(taken(store, a, 9, 6_000).await, [ids[0]]);
-    assert_eq!(store.next_due(a, &[]).await.unwrap(), Some(9_000));
+    assert_eq!(next(store, a).await, (Some(9_000), None));
 }
 
 async fn what_a_node_holds_is_its_own_until_its_lease_is_over(
@@ -108,13 +110,13 @@ async fn what_a_node_holds_is_its_own_until_its_lease_is_over(
     let (a, b) = (node(store, 5_000).await, node(store, 90_000).await);
     let held = create_held(store, example_task(None), a).await;
     let claimable = create_held(store, example_task(None), a).await;
-    assert_eq!(store.next_due(b, &[]).await.unwrap(), Some(5_000));
+    assert_eq!(next(store, b).await, (None, Some(5_000)));
     assert_eq!(taken(store, b, 9, 4_999).await, []);
     assert_eq!(claimed(store, claimable, b, 4_999).await, None);
     // One that knows of it need not wait until somebody ends the lease.
     assert!(claimed(store, claimable, b, 5_000).await.is_some());
     assert_eq!(taken(store, b, 9, 5_000).await, [held]);
-    assert_eq!(store.next_due(b, &[]).await.unwrap(), None);
+    assert_eq!(next(store, b).await, (None, None));
 }
 
 async fn a_node_that_was_taken_for_dead_is_told_and_fenced(fixture: fn(StoreOptions) -> Fixture) {
@@ -167,11 +169,12 @@ async fn what_a_node_cannot_run_is_left_to_others(fixture: fn(StoreOptions) -> F
     let one = create(store, of("one")).await;
     let two = create(store, of("two")).await;
     let except = ["none".to_owned(), "one".to_owned()];
-    assert_eq!(store.next_due(a, &except).await.unwrap(), Some(0));
+    let next_of = async || store.next_due(a, &except).await.unwrap().task;
+    assert_eq!(next_of().await, Some(0));
     let due = store.take_due(a, &except, 9, 2_000).await.unwrap();
     assert_eq!(due.into_iter().map(|due| due.id).collect::<Vec<_>>(), [two]);
-    assert_eq!(store.next_due(a, &except).await.unwrap(), Some(60_000));
-    assert_eq!(store.next_due(b, &[]).await.unwrap(), Some(0));
+    assert_eq!(next_of().await, None);
+    assert_eq!(next(store, b).await, (Some(0), Some(60_000)));
     assert_eq!(taken(store, b, 9, 2_000).await, [one]);
 }
 
@@ -206,9 +209,9 @@ async fn what_is_released_goes_to_whoever_takes_it(fixture: fn(StoreOptions) -> 
         [],
         "its client is to answer"
     );
-    assert_eq!(store.next_due(b, &[]).await.unwrap(), Some(60_000));
+    assert_eq!(next(store, b).await, (None, Some(60_000)));
     apply(store, id, answer(&["b"]), 2_000).await.unwrap();
-    assert_eq!(store.next_due(b, &[]).await.unwrap(), Some(0));
+    assert_eq!(next(store, b).await, (Some(0), Some(60_000)));
     assert_eq!(taken(store, b, 9, 2_000).await, [id]);
     store.release(id, b).await.unwrap();
     assert_eq!(taken(store, a, 9, 2_000).await, [id]);
@@ -229,7 +232,7 @@ async fn an_end_and_a_new_attempt_free_a_task(fixture: fn(StoreOptions) -> Fixtu
         retry: true,
     };
     apply(store, id, fail, 2_000).await.unwrap();
-    assert_eq!(store.next_due(b, &[]).await.unwrap(), Some(3_000));
+    assert_eq!(next(store, b).await, (Some(3_000), Some(60_000)));
     assert_eq!(taken(store, b, 9, 3_000).await, [id]);
     assert!(claimed(store, id, b, 3_000).await.is_some());
     // The sweep finds that this attempt takes too long: the next one may be anyone's.
@@ -238,7 +241,7 @@ async fn an_end_and_a_new_attempt_free_a_task(fixture: fn(StoreOptions) -> Fixtu
     assert!(claimed(store, id, a, 12_000).await.is_some());
     apply(store, id, Event::Cancel, 12_000).await.unwrap();
     store.release(id, a).await.unwrap();
-    assert_eq!(store.next_due(b, &[]).await.unwrap(), Some(60_000));
+    assert_eq!(next(store, b).await, (None, Some(60_000)));
     assert_eq!(taken(store, b, 9, 59_999).await, []);
 }
 
@@ -271,8 +274,9 @@ async fn racing_nodes_share_what_is_due(fixture: fn(StoreOptions) -> Fixture) {
         tokio::spawn(async move {
             let node = node(&store, 60_000).await;
             let mut mine = Vec::new();
-            let is_due = |next: Option<Millis>| next.is_some_and(|time| time <= 2_000);
-            while is_due(store.next_due(node, &[]).await.unwrap()) {
+            store.end_leases(2_000).await.unwrap();
+            let is_due = |(task, _): (Option<Millis>, _)| task.is_some_and(|time| time <= 2_000);
+            while is_due(next(&store, node).await) {
                 for id in taken(&store, node, 7, 2_000).await {
                     assert!(claimed(&store, id, node, 2_000).await.is_some());
                     mine.push(id);

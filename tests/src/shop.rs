@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cofferdam_tests::{Client, Heard, Listen, Options, Server, guest};
+use crate::{Client, Heard, Listen, Options, Server, files::guest};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 const MARK: &str = "version 00000000";
 
 /// The component of this version.
-pub(crate) fn component(version: u32) -> Vec<u8> {
+pub fn component(version: u32) -> Vec<u8> {
     let bytes = fs::read(guest("versions")).expect("the component");
     let (mark, text) = (MARK.as_bytes(), text(version));
     let mut changed = Vec::with_capacity(bytes.len());
@@ -29,16 +29,16 @@ pub(crate) fn component(version: u32) -> Vec<u8> {
 }
 
 /// What the tools of this version answer.
-pub(crate) fn text(version: u32) -> String {
+pub fn text(version: u32) -> String {
     format!("version {version:08}")
 }
 
 /// A folder of components.
-pub(crate) struct Shop(TempDir);
+pub struct Shop(TempDir);
 
 impl Shop {
     /// With `versions.wasm` of this version.
-    pub(crate) fn new(version: u32) -> Self {
+    pub fn new(version: u32) -> Self {
         let shop = Self(tempfile::tempdir().expect("a folder"));
         fs::create_dir(shop.folder()).expect("a folder");
         shop.put("versions.wasm", &component(version));
@@ -46,60 +46,61 @@ impl Shop {
     }
 
     /// The folder.
-    pub(crate) fn folder(&self) -> PathBuf {
+    pub fn folder(&self) -> PathBuf {
         self.0.path().join("tools")
     }
 
     /// A file in it.
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
+    pub fn file(&self, name: &str) -> PathBuf {
         self.folder().join(name)
     }
 
     /// A folder beside it.
-    pub(crate) fn beside(&self) -> &Path {
+    pub fn beside(&self) -> &Path {
         self.0.path()
     }
 
     /// Puts a file there at once, in place of an older one.
-    pub(crate) fn put(&self, name: &str, bytes: &[u8]) {
+    pub fn put(&self, name: &str, bytes: &[u8]) {
         let part = self.file(".part");
         fs::write(&part, bytes).expect("written");
         fs::rename(part, self.file(name)).expect("renamed");
     }
 
     /// Puts `versions.wasm` of this version there at once.
-    pub(crate) fn put_version(&self, version: u32) {
+    pub fn put_version(&self, version: u32) {
         self.put("versions.wasm", &component(version));
     }
 
     /// A server of the folder.
-    pub(crate) fn options(&self) -> Options {
+    pub fn options(&self) -> Options {
         Options::default().and(self.folder())
     }
 
-    pub(crate) async fn serve(&self) -> Server {
+    /// A server of it.
+    pub async fn serve(&self) -> Server {
         Server::start(self.options()).await
     }
 }
 
 /// What the tool `version` tells.
-pub(crate) async fn version(client: &Client) -> String {
+pub async fn version(client: &Client) -> String {
     told(&client.result("version", json!({})).await)
 }
 
 /// What a result tells.
-pub(crate) fn told(result: &serde_json::Value) -> String {
+pub fn told(result: &serde_json::Value) -> String {
     let text = result["content"][0]["text"].as_str();
     text.unwrap_or_else(|| panic!("a version, not {result}"))
         .to_owned()
 }
 
 /// Listens for changes of the list of tools.
-pub(crate) async fn listen(client: &Client) -> Listen {
+pub async fn listen(client: &Client) -> Listen {
     client.listen(json!({"toolsListChanged": true})).await
 }
 
 /// Waits for a change of the list of tools.
-pub(crate) async fn changed(listen: &mut Listen) {
+pub async fn changed(listen: &mut Listen) {
     assert_eq!(listen.next().await, Some(Heard::ToolsChanged));
 }

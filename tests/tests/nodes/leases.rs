@@ -1,0 +1,128 @@
+//! Nodes that go, or seem to.
+
+use std::time::{Duration, Instant};
+
+use cofferdam_tests::{Options, accept};
+use serde_json::json;
+
+use crate::cluster::{Cluster, client};
+
+#[tokio::test]
+async fn what_a_killed_node_ran_goes_on_elsewhere_after_its_lease() {
+    let cluster = Cluster::new().lease(2_000);
+    let (mut a, b) = (cluster.node().await, cluster.node().await);
+    let slow = json!({"number": 2, "pause": 1_500});
+    let running = client(&a).task("steps", slow).await;
+    let asking = client(&a).task("ask", json!({"keys": ["x"]})).await;
+    asking.until("input_required").await;
+    let mut listen = client(&b).listen_to(&[&running]).await;
+    a.kill();
+    let running = running.through(&client(&b));
+    let end = running.until("completed").await;
+    assert_eq!(end["result"]["content"][0]["text"], "done");
+    listen.until("completed").await;
+    // Its run is gone, and whoever is answered goes on.
+    let asking = asking.through(&client(&b));
+    asking.update(json!({"x": accept("late")})).await;
+    let end = asking.until("completed").await;
+    assert_eq!(end["result"]["structuredContent"]["x"], accept("late"));
+}
+
+#[tokio::test]
+async fn what_a_stopped_node_ran_goes_on_elsewhere_at_once() {
+    let cluster = Cluster::new().lease(600_000);
+    let (mut a, b) = (cluster.node().await, cluster.node().await);
+    let slow = json!({"number": 3, "pause": 1_000});
+    let running = client(&a).task("steps", slow).await;
+    a.until_running(1, 1).await;
+    a.stop().await;
+    let running = running.through(&client(&b));
+    let end = running.until("completed").await;
+    assert_eq!(end["result"]["content"][0]["text"], "done");
+}
+
+#[tokio::test]
+async fn a_node_that_is_started_again_goes_on_at_once() {
+    let cluster = Cluster::new().lease(600_000);
+    let mut a = cluster.node().await;
+    let slow = json!({"number": 3, "pause": 1_000});
+    let running = client(&a).task("steps", slow).await;
+    a.until_running(1, 1).await;
+    a.kill();
+    let a = a.restart().await;
+    let running = running.through(&client(&a));
+    let end = running.until("completed").await;
+    assert_eq!(end["result"]["content"][0]["text"], "done");
+}
+
+#[tokio::test]
+async fn what_a_paused_node_says_late_changes_nothing() {
+    let cluster = Cluster::new().lease(2_000);
+    // Its run asks again after an answer that it has not heard of.
+    let patient_run = Options::probe().set("tasks.park-after-ms", 3_600_000);
+    let a = cluster.start(patient_run).await;
+    let b = cluster.node().await;
+    let call = json!({"keys": ["x"], "again": ["y"]});
+    let task = client(&a).task("ask", call).await;
+    task.until("input_required").await;
+    a.pause();
+    let task = task.through(&client(&b));
+    task.update(json!({"x": accept("one")})).await;
+    // It asks the second question on the other node.
+    let second = |now: &serde_json::Value| now["inputRequests"].get("y").is_some();
+    task.when("the second question", second).await;
+    a.unpause();
+    a.log().line(&["other nodes took this one for dead"]).await;
+    a.until_running(0, 0).await;
+    task.update(json!({"y": accept("two")})).await;
+    let end = task.until("completed").await;
+    let told = &end["result"]["structuredContent"];
+    assert_eq!(
+        (&told["x"], &told["y"]),
+        (&accept("one"), &accept("two")),
+        "{end}"
+    );
+    // It is one of them again.
+    let again = client(&a).task("finish", json!({})).await;
+    again.until("completed").await;
+}
+
+/// As many statements as nodes make that have nothing to do.
+#[tokio::test]
+async fn an_idle_node_asks_for_little() {
+    let cluster = Cluster::new();
+    let (a, b) = (cluster.node().await, cluster.node().await);
+    let parked = client(&a).task("ask", json!({"keys": ["x"]})).await;
+    parked.until("input_required").await;
+    a.until_running(0, 0).await;
+    let count = || -> u64 {
+        let query = "SELECT xact_commit + xact_rollback FROM pg_stat_database
+            WHERE datname = 'tasks0'";
+        let told = cluster.database.sql("postgres", query);
+        told.parse().expect("a number")
+    };
+    // Until the database has counted what was before.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let (start, before) = (Instant::now(), count());
+    tokio::time::sleep(Duration::from_secs(32)).await;
+    let told = count() - before;
+    println!(
+        "two idle nodes, one parked task: {told} transactions in {:?}",
+        start.elapsed()
+    );
+    // Each looks twice in that time, and sees at most one lease end.
+    assert!(told <= 14, "{told}");
+    drop(b);
+}
+
+#[tokio::test]
+async fn a_lease_is_kept_as_long_as_something_runs() {
+    let cluster = Cluster::new().lease(1_000);
+    let (a, b) = (cluster.node().await, cluster.node().await);
+    let long = client(&a)
+        .task("steps", json!({"number": 4, "pause": 1_000}))
+        .await;
+    long.until("completed").await;
+    let told = [a.log().text(), b.log().text()].concat();
+    assert!(!told.contains("took this one for dead"), "{told}");
+}
