@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use std::time::Duration;
 
 /// What kind of error it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +95,16 @@ impl RpcError {
     /// `-32603`.
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::Internal, message)
+    }
+
+    /// The same, and that it may go well after some time: `data.retryAfterMs`.
+    #[must_use]
+    pub fn retry_after(self, time: Duration) -> Self {
+        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            data: Some(json!({ "retryAfterMs": millis })),
+            ..self
+        }
     }
 
     /// `-32020`.

@@ -11,7 +11,7 @@ use super::node::{Node, NodeOptions};
 use super::record::{Claim, Fence, Millis, NewTask, Principal, Task, Writes};
 use super::runs::{Runs, Signals};
 use super::state::{Event, Failure, Refusal};
-use crate::limits::{IDLE_RUNS, INPUT_BYTES, TaskLimits};
+use crate::limits::{IDLE_RUNS, INPUT_BYTES, STORE_RETRY, TaskLimits};
 use crate::protocol::{RpcError, check_answer};
 use crate::store::{Applied, Store, StoreError, Tally, Unfinished};
 use serde_json::{Map, Value};
@@ -48,7 +48,11 @@ impl From<TaskError> for RpcError {
 
 impl From<StoreError> for RpcError {
     fn from(error: StoreError) -> Self {
-        Self::internal(error.to_string())
+        let told = Self::internal(error.to_string());
+        match error {
+            StoreError::Unavailable(_) => told.retry_after(STORE_RETRY),
+            StoreError::LimitReached(_) | StoreError::Open(_) => told,
+        }
     }
 }
 

@@ -53,6 +53,8 @@ async fn a_database_that_is_down_costs_requests_an_error_and_nothing_else() {
     let start = Instant::now();
     for _ in 0..20 {
         let told = client.task_get(asking.id()).await;
+        let hint = &told.response["error"]["data"]["retryAfterMs"];
+        assert!(hint.as_u64() > Some(0), "when to try again: {hint}");
         let told = told.message(200, -32603).to_owned();
         assert!(
             told.contains("database") && !told.contains("127.0.0.1"),

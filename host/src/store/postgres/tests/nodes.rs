@@ -1,6 +1,9 @@
 //! Many nodes at one database.
 
 use super::*;
+use crate::store::Applied;
+use crate::task::{Outcome, Refusal, Status};
+use tokio_postgres::NoTls;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn limits_hold_exactly_over_all_nodes() {
@@ -134,4 +137,75 @@ async fn a_database_of_a_later_version_is_left_alone() {
     );
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
     assert_eq!(ask_database(server, &url, tables), "1");
+}
+
+/// Between what is read of a task and what is written lies as much time as the test likes: the task is
+/// locked meanwhile, and whoever wants to write it waits.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_an_end_and_a_reclaim_that_saw_the_same_the_first_counts() {
+    let server = postgres_server();
+    for ends_first in [true, false] {
+        let url = server.database();
+        let nodes = [open(&url, OPTIONS).await, open(&url, OPTIONS).await];
+        let [runs, reclaims] = nodes;
+        let (dead, alive) = (NodeId::random(), NodeId::random());
+        runs.renew(dead, 2_000).await.unwrap();
+        reclaims.renew(alive, 90_000).await.unwrap();
+        let id = TaskId::random();
+        let new = NewTask {
+            node: Some(dead),
+            ..of("a", 9)
+        };
+        runs.create(id, new).await.unwrap();
+        // Both have their lines, and their statements prepared.
+        let other = create(&runs, example_task(None)).await;
+        apply(&runs, other, complete(), 1_000).await.unwrap();
+        let other = create(&reclaims, example_task(None)).await;
+        let claim = reclaims.claim(other, Some(alive), failure("lost"), 1_000);
+        assert!(claim.await.unwrap().is_some());
+
+        let (gate, line) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        tokio::spawn(line);
+        gate.batch_execute("BEGIN; SELECT FROM tasks FOR UPDATE")
+            .await
+            .unwrap();
+        let waiting = async |number: &str| {
+            let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+            while ask_database(server, &url, waiting) != number {}
+        };
+        let end = || {
+            let store = Arc::clone(&runs);
+            tokio::spawn(async move { apply(&store, id, complete(), 3_000).await.unwrap() })
+        };
+        let reclaim = || {
+            let store = Arc::clone(&reclaims);
+            let claim = async move { store.claim(id, Some(alive), failure("lost"), 3_000).await };
+            tokio::spawn(async move { claim.await.unwrap().map(|claim| claim.task.fence()) })
+        };
+        let (ended, reclaimed) = if ends_first {
+            let ended = end();
+            waiting("1").await;
+            let reclaimed = reclaim();
+            waiting("2").await;
+            (ended, reclaimed)
+        } else {
+            let reclaimed = reclaim();
+            waiting("1").await;
+            let ended = end();
+            waiting("2").await;
+            (ended, reclaimed)
+        };
+        gate.batch_execute("COMMIT").await.unwrap();
+        let (ended, reclaimed) = (ended.await.unwrap(), reclaimed.await.unwrap());
+        let task = reclaims.get(id).await.unwrap().unwrap();
+        if ends_first {
+            assert_eq!((ended, reclaimed), (Applied::Changed, None));
+            assert_eq!(task.status, Status::Completed);
+            assert!(matches!(task.outcome, Some(Outcome::Result(_))));
+        } else {
+            assert_eq!(ended, Applied::Refused(Refusal::Stale));
+            assert_eq!(reclaimed, Some(task.fence()));
+            assert_eq!(task.status, Status::Working);
+        }
+    }
 }
