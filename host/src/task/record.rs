@@ -298,6 +298,20 @@ pub struct NewTask {
     pub most_stored: usize,
 }
 
+impl NewTask {
+    /// Bytes of what can be large of it, about.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let records = self.writes.records.iter();
+        let records: usize = records.map(|(key, value)| key.len() + value.len()).sum();
+        let entries = self.writes.segment.as_ref();
+        let entries = entries.map_or(0, |segment| segment.entries.len());
+        let inputs = self.task.inputs.answered.values();
+        let inputs: usize = inputs.map(|it| it.answer.to_string().len()).sum();
+        self.job.arguments.get().len() + entries + records + inputs
+    }
+}
+
 /// A task that a run took: all it needs.
 #[derive(Clone, Debug)]
 pub struct Claim {

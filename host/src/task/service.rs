@@ -247,10 +247,12 @@ impl Tasks {
     /// # Errors
     /// [`StoreError`].
     pub async fn claim(&self, id: TaskId, signals: Signals) -> Result<Option<Claim>, StoreError> {
+        // Before it is a run, which would be lost if the lease is a new one.
+        let node = self.hold().await;
         if !self.runs.register(id, signals, None) {
             return Ok(None);
         }
-        let claim = match self.hold().await {
+        let claim = match node {
             Ok(node) => self.store.claim(id, node, lost(), now()).await,
             Err(error) => Err(error),
         };

@@ -2,11 +2,13 @@
 //!
 //! Invariants: what is answered is committed. A change is decided by `task::apply` on what was read,
 //! and written if nobody else changed the task since; else it is decided anew. The life of a short
-//! task is three statements beside those of its readers, each a transaction of its own. A task that
-//! nobody was told of does not stay.
+//! task is three statements beside those of its readers, each a transaction of its own, which it shares
+//! with the other tasks of the node that come at the same time. A task that nobody was told of does not
+//! stay.
 
 mod address;
 mod clock;
+mod many;
 mod news;
 mod pool;
 mod rows;
@@ -17,6 +19,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod together;
 mod work;
 
 pub(in crate::store) use address::{check, is_url};
@@ -29,17 +32,21 @@ use crate::task::{Claim, Event, Failure, Millis, NewTask, NodeId, Task, TaskId, 
 use address::Address;
 use async_trait::async_trait;
 use clock::Clock;
+use many::{Created, End};
 use pool::{Fate, Fault, Pool, Values};
 use statements as sql;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
+use together::Together;
 use tokio::sync::oneshot;
 use work::Inner;
 
 /// The store `postgres://…`.
 pub struct PostgresStore {
     inner: Arc<Inner>,
+    creations: Arc<Together<(TaskId, NewTask), Created>>,
+    ends: Together<End, Result<Applied, Fault>>,
 }
 
 impl PostgresStore {
@@ -91,7 +98,18 @@ impl PostgresStore {
             Err(fault) => return Err(failed(&fault)),
         }
         let inner = Arc::new(Inner::new(pool, clock, options));
-        Ok(Self { inner })
+        let (creates, ends) = (Arc::clone(&inner), Arc::clone(&inner));
+        Ok(Self {
+            inner,
+            creations: Arc::new(Together::new(move |all| {
+                let inner = Arc::clone(&creates);
+                async move { inner.create_all(all).await }
+            })),
+            ends: Together::new(move |all| {
+                let inner = Arc::clone(&ends);
+                async move { inner.end_all(all).await }
+            }),
+        })
     }
 
     /// One for tests: however busy the machine is, no statement is too slow.
@@ -111,14 +129,21 @@ impl PostgresStore {
     }
 }
 
+fn stopped() -> StoreError {
+    StoreError::Unavailable("the server stops".to_owned())
+}
+
 #[async_trait]
 impl Store for PostgresStore {
     async fn create(&self, id: TaskId, new: NewTask) -> Result<(), StoreError> {
-        let inner = Arc::clone(&self.inner);
+        let (inner, creations) = (Arc::clone(&self.inner), Arc::clone(&self.creations));
         let (reply, answer) = oneshot::channel();
         // Goes on if the caller does not wait any more: only so it is known what became of the task.
         tokio::spawn(async move {
-            let created = inner.pool.attempt(|| inner.create(id, &new)).await;
+            let bytes = new.size();
+            let Some(created) = creations.ask((id, new), bytes).await else {
+                return;
+            };
             let may_be = match &created {
                 Ok(full) => full.is_none(),
                 Err(fault) => fault.fate == Fate::Unknown,
@@ -129,8 +154,7 @@ impl Store for PostgresStore {
                 inner.forget(id).await;
             }
         });
-        let stopped = |_| StoreError::Unavailable("the server stops".to_owned());
-        match answer.await.map_err(stopped)?? {
+        match answer.await.map_err(|_| stopped())?? {
             None => Ok(()),
             Some(full) => Err(StoreError::LimitReached(full)),
         }
@@ -157,6 +181,11 @@ impl Store for PostgresStore {
         writes: Writes,
         now: Millis,
     ) -> Result<Applied, StoreError> {
+        if let Event::Complete { result, .. } = &event {
+            let bytes = result.get().len();
+            let ended = self.ends.ask((id, event, now), bytes).await;
+            return Ok(ended.ok_or_else(stopped)??);
+        }
         self.attempt(|| self.inner.apply(id, &event, &writes, now))
             .await
     }

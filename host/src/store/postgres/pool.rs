@@ -48,7 +48,7 @@ pub(super) enum Fate {
 }
 
 /// Why the database did not do something.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) fate: Fate,
     /// For clients.

@@ -22,7 +22,8 @@ const LOCK: i64 = 0x636f_6666_6572_646d;
 ///
 /// `tenants` and `total` are counts of `tasks`: see `statements::CREATE`. `components` has what unfinished
 /// tasks run, and what was promised until some time; compressing it again would cost much and gain
-/// little. `keys` has the key that nodes have in common.
+/// little. `keys` has the key that nodes have in common. `granted` is how many tasks the last creation of
+/// several let in for a tenant.
 pub(super) const STEPS: [&str; 2] = [
     "
 CREATE TABLE nodes (
@@ -82,6 +83,7 @@ CREATE TABLE keys (
     number integer PRIMARY KEY,
     key bytea NOT NULL
 );
+ALTER TABLE tenants ADD COLUMN granted bigint NOT NULL DEFAULT 0;
 ",
 ];
 

@@ -41,6 +41,51 @@ WITH me AS MATERIALIZED (
 )
 SELECT number FROM task";
 
+/// Many new tasks of one node: as many of each tenant as there is room for, the first ones; none, if the
+/// store has too little room for all. Gives those that are there now.
+pub(super) const CREATE_ALL: &str = "
+WITH me AS MATERIALIZED (
+    SELECT node FROM nodes WHERE node = $1 FOR KEY SHARE
+), room AS MATERIALIZED (
+    SELECT 1 FROM total WHERE tasks + $2 <= $3 AND (SELECT count(*) FROM me) IS NOT NULL FOR UPDATE
+), asked AS MATERIALIZED (
+    SELECT * FROM unnest($4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[])
+        AS asked (tenant, number, most, stored)
+), place AS MATERIALIZED (
+    INSERT INTO tenants AS t (tenant, unfinished, tasks, granted)
+    SELECT tenant, least(number, most, stored), least(number, most, stored), least(number, most, stored)
+    FROM asked, room ORDER BY tenant
+    ON CONFLICT (tenant) DO UPDATE SET (unfinished, tasks, granted) = (
+        SELECT t.unfinished + free, t.tasks + free, free FROM asked, greatest(
+            0, least(number, most - t.unfinished, stored - t.tasks)
+        ) AS free WHERE asked.tenant = t.tenant
+    )
+    RETURNING tenant, granted
+), new AS MATERIALIZED (
+    SELECT *, row_number() OVER (PARTITION BY tenant ORDER BY place) AS rank
+    FROM unnest($8::bytea[], $9::bytea[], $10::text[], $11::boolean[], $12::bigint[], $13::bigint[],
+        $14::text[], $15::text[], $16::text[], $17::bigint[], $18::bytea[]) WITH ORDINALITY
+        AS new (id, tenant, digest, is_final, due_at, ready_at, head, arguments, setup, row, entries,
+            place)
+), task AS MATERIALIZED (
+    INSERT INTO tasks
+        (id, tenant, digest, is_final, due_at, ready_at, node, head, arguments, setup)
+    SELECT id, new.tenant, digest, is_final, due_at, ready_at, (SELECT node FROM me), head, arguments,
+        setup
+    FROM new JOIN place ON new.tenant = place.tenant AND rank <= granted ORDER BY new.place
+    RETURNING number, id
+), counted AS (
+    UPDATE total SET tasks = tasks + (SELECT count(*) FROM task) FROM room
+), segment AS (
+    INSERT INTO journal (task, row, entries)
+    SELECT number, row, entries FROM task JOIN new USING (id) WHERE entries IS NOT NULL
+), kept AS (
+    INSERT INTO records (task, key, value)
+    SELECT number, key, value FROM task
+    JOIN unnest($19::bytea[], $20::bytea[], $21::bytea[]) AS record (id, key, value) USING (id)
+)
+SELECT id FROM task";
+
 /// The counts that stand in the way of a new task of a tenant.
 pub(super) const COUNTS: &str = "
 SELECT coalesce(unfinished, 0), coalesce(tenants.tasks, 0), total.tasks
@@ -52,6 +97,9 @@ SELECT number, version, head, node IS NULL OR coalesce(node = $2, false) OR EXIS
     SELECT FROM nodes WHERE nodes.node = tasks.node AND until <= $3
 ) AS free
 FROM tasks WHERE id = $1";
+
+/// Tasks that are to be ended.
+pub(super) const READ_ALL: &str = "SELECT id, number, version, head FROM tasks WHERE id = ANY ($1)";
 
 /// A change that does not end the task. Rows of its journal after `$7` go; the row `$8` is put
 /// there. `$12`, if others are to hear of it, is what comes before the task in what they hear.
@@ -87,6 +135,33 @@ WITH changed AS (
 ), counted AS (
     UPDATE tenants SET unfinished = unfinished - 1 FROM changed
     WHERE tenants.tenant = changed.tenant
+), cleared AS (
+    DELETE FROM journal USING changed WHERE task = number
+), forgotten AS (
+    DELETE FROM records USING changed WHERE task = number
+)
+SELECT number, pg_notify('cofferdam', $7 || encode(id, 'base64'))::text FROM changed";
+
+/// The changes that end many tasks: gives those that had the versions that were read.
+pub(super) const END_ALL: &str = "
+WITH new AS MATERIALIZED (
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[])
+        AS new (number, version, due_at, head, result, error)
+), locked AS MATERIALIZED (
+    SELECT number FROM tasks WHERE number = ANY ($1) ORDER BY number FOR UPDATE
+), changed AS MATERIALIZED (
+    UPDATE tasks SET version = tasks.version + 1, is_final = true, due_at = new.due_at, ready_at = NULL,
+        head = new.head, result = new.result, error = new.error, arguments = NULL, setup = NULL,
+        node = NULL
+    FROM new JOIN locked USING (number)
+    WHERE tasks.number = new.number AND tasks.version = new.version
+    RETURNING tasks.number, id, tenant
+), less AS MATERIALIZED (
+    SELECT t.tenant, ended FROM (SELECT tenant, count(*) AS ended FROM changed GROUP BY tenant) AS c
+    JOIN tenants t ON t.tenant = c.tenant
+    ORDER BY t.tenant FOR UPDATE OF t
+), counted AS (
+    UPDATE tenants t SET unfinished = unfinished - ended FROM less WHERE t.tenant = less.tenant
 ), cleared AS (
     DELETE FROM journal USING changed WHERE task = number
 ), forgotten AS (

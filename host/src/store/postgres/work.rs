@@ -18,6 +18,7 @@ use crate::task::{
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex as AsyncMutex;
+use tokio_postgres::Row;
 
 /// A database, and what is to be known of the settings.
 pub(super) struct Inner {
@@ -39,12 +40,21 @@ pub(super) struct States {
 }
 
 /// A task that was read to be changed.
-struct Found {
-    number: i64,
-    version: i64,
-    task: Task,
-    /// The node that asks may claim it.
-    is_free: bool,
+pub(super) struct Found {
+    pub(super) number: i64,
+    pub(super) version: i64,
+    pub(super) task: Task,
+}
+
+impl Found {
+    /// Of `number, version, head` from a column on.
+    pub(super) fn of(row: &Row, column: usize) -> Result<Self, Fault> {
+        Ok(Self {
+            number: row.try_get(column)?,
+            version: row.try_get(column + 1)?,
+            task: rows::head(row, column + 2)?,
+        })
+    }
 }
 
 impl Inner {
@@ -174,25 +184,21 @@ impl Inner {
         }
     }
 
+    /// A task, and whether the node may claim it.
     async fn find(
         &self,
         connection: &Connection,
         id: TaskId,
         node: Option<NodeId>,
         now: Millis,
-    ) -> Result<Option<Found>, Fault> {
+    ) -> Result<Option<(Found, bool)>, Fault> {
         let node = node.as_ref().map(|node| node.as_bytes().as_slice());
         let now = self.clock.theirs(now);
         let values: Values<'_> = &[&id.as_bytes().as_slice(), &node, &now];
         let Some(row) = connection.row(sql::READ, values).await? else {
             return Ok(None);
         };
-        Ok(Some(Found {
-            number: row.try_get(0)?,
-            version: row.try_get(1)?,
-            task: rows::head(&row, 2)?,
-            is_free: row.try_get(3)?,
-        }))
+        Ok(Some((Found::of(&row, 0)?, row.try_get(3)?)))
     }
 
     /// Writes a change, unless the task has changed since it was found.
@@ -208,7 +214,6 @@ impl Inner {
             number,
             version,
             task,
-            ..
         } = found;
         let columns = Columns::of(task, self.options.retention);
         let row = if columns.is_final {
@@ -254,7 +259,7 @@ impl Inner {
     ) -> Result<Applied, Fault> {
         let connection = self.pool.get().await?;
         for _ in 0..DATABASE_TRIES {
-            let Some(mut found) = self.find(&connection, id, None, now).await? else {
+            let Some((mut found, _)) = self.find(&connection, id, None, now).await? else {
                 return Ok(Applied::Missing);
             };
             let (attempt, from) = (found.task.attempt, found.task.status);
@@ -285,7 +290,7 @@ impl Inner {
         let connection = self.pool.get().await?;
         for _ in 0..DATABASE_TRIES {
             let found = self.find(&connection, id, node, now).await?;
-            let Some(mut found) = found.filter(|found| found.is_free) else {
+            let Some((mut found, true)) = found else {
                 return Ok(None);
             };
             let attempt = found.task.attempt;
@@ -320,7 +325,6 @@ impl Inner {
             number,
             version,
             task,
-            ..
         } = found;
         let columns = Columns::of(&task, self.options.retention);
         let node = node.as_ref().map(|node| node.as_bytes().as_slice());
@@ -389,6 +393,6 @@ impl Inner {
 }
 
 /// A limit as the database's number.
-fn limit(most: usize) -> i64 {
+pub(super) fn limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
 }
