@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::checkout::Checkout;
 use crate::process::{cargo, line, run, say, works};
-use crate::{guests, node, postgres, registry};
+use crate::{guests, node, servers};
 use counts::Counts;
 
 /// Runs all checks and tests.
@@ -39,8 +39,9 @@ pub(crate) fn run_all(checkout: &Checkout) -> Result<()> {
 /// What the tests use beside the workspace's own build.
 fn prepare(checkout: &Checkout) -> Result<()> {
     node::install(checkout, "tests/clients", "node")?;
-    registry::install(checkout)?;
-    postgres::install(checkout)?;
+    for server in [servers::REGISTRY, servers::POSTGRES, servers::NGINX] {
+        server.install(checkout)?;
+    }
     guests::build(checkout, &[])
 }
 
