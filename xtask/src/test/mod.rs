@@ -3,6 +3,7 @@
 
 mod counts;
 mod kill;
+mod unit;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -60,6 +61,8 @@ impl Report {
         let mut doc = cargo(&checkout.root);
         doc.args(["doc", "--workspace", "--no-deps"]);
         self.check(doc.env("RUSTDOCFLAGS", "-D warnings"));
+        let unit = unit::verify(checkout);
+        self.note(unit);
     }
 
     fn format_and_clippy(&mut self, cargo: impl Fn() -> Command) {
