@@ -17,6 +17,7 @@ mod tests;
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ pub struct Nginx {
     folder: PathBuf,
     address: SocketAddr,
     guard: Guard,
-    log: mpsc::Receiver<Line>,
+    log: Mutex<mpsc::Receiver<Line>>,
 }
 
 /// What nginx logs, as far as anybody waits for it.
@@ -86,8 +87,8 @@ impl Nginx {
         let mut guarded = Guarded::new("TERM", Some(&folder));
         files::run(guarded.command(), &folder);
         let mut guard = guarded.start().expect("a shell can be run");
-        let log = follow(guard.take_stderr());
-        let nginx = Self {
+        let log = Mutex::new(follow(guard.take_stderr()));
+        let mut nginx = Self {
             folder,
             address,
             guard,
@@ -123,9 +124,10 @@ impl Nginx {
         done.unwrap_or_else(|text| panic!("nginx: {text}"));
     }
 
-    fn until(&self, wanted: &Line) -> Result<(), String> {
+    fn until(&mut self, wanted: &Line) -> Result<(), String> {
+        let log = self.log.get_mut().expect("nobody panicked with it");
         loop {
-            match self.log.recv_timeout(PATIENCE) {
+            match log.recv_timeout(PATIENCE) {
                 Ok(line) if line == *wanted => return Ok(()),
                 Ok(Line::Broken(text)) => return Err(text),
                 Ok(_) => {}
