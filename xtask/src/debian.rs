@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
-use crate::process::{run, say, works};
+use crate::process::{read, run, say, works};
 
 /// Can packages be had and unpacked here?
 pub(crate) fn is_here() -> bool {
@@ -42,4 +42,31 @@ pub(crate) fn unpack(packages: &[impl AsRef<OsStr>], folder: &Path) -> Result<()
     }
     fs::remove_dir_all(&archives)?;
     Ok(())
+}
+
+/// Unpacks a package, and those of its dependencies that this machine lacks, into a new folder: all of
+/// it or nothing.
+pub(crate) fn install(package: &str, folder: &Path) -> Result<()> {
+    let part = folder.with_extension("part");
+    if part.exists() {
+        fs::remove_dir_all(&part)?;
+    }
+    unpack(&missing(package)?, &part)?;
+    // Last, so that the folder stands for a complete installation.
+    fs::rename(&part, folder).with_context(|| format!("moving {}", part.display()))
+}
+
+/// What would be installed for a package.
+fn missing(package: &str) -> Result<Vec<String>> {
+    let mut simulate = Command::new("apt-get");
+    simulate.args(["install", "--simulate", "--no-install-recommends", package]);
+    let plan = read(&mut simulate)?;
+    let name = |line: &str| Some(line.strip_prefix("Inst ")?.split(' ').next()?.to_owned());
+    let packages: Vec<String> = plan.lines().filter_map(name).collect();
+    if packages.is_empty() {
+        bail!(
+            "{package} is installed, but its programs are not where it has them: install it anew"
+        );
+    }
+    Ok(packages)
 }

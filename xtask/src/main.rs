@@ -3,15 +3,15 @@
 
 mod bench;
 mod checkout;
+mod cluster;
 mod debian;
 mod demo;
 mod deny;
 mod fuzz;
 mod guests;
 mod node;
-mod postgres;
 mod process;
-mod registry;
+mod servers;
 mod test;
 mod toolchain;
 mod venv;
@@ -42,6 +42,8 @@ enum Task {
     Test,
     /// Serve the examples, and show a conversation with them
     Demo(demo::Options),
+    /// Run several nodes on one PostgreSQL behind nginx, until Ctrl-C
+    Cluster(cluster::Options),
     /// Compare the server's speed with bare HTTP and with the official Rust SDK
     Bench(bench::Options),
     /// Fuzz what reads untrusted input; needs a nightly compiler and cargo-fuzz
@@ -65,6 +67,7 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Guests { only } => guests::build(&checkout, only.as_deref().as_slice()),
         Task::Demo(options) => demo::show(&checkout, &options),
+        Task::Cluster(options) => cluster::run(&checkout, &options),
         Task::Bench(options) => bench::measure(&checkout, &options),
         Task::Fuzz(options) => fuzz::fuzz(&checkout, &options),
         Task::Deny(options) => deny::audit(&checkout, &options),

@@ -1,8 +1,7 @@
 //! A PostgreSQL server of a test's own: a child process with a folder of its own, reached through a
 //! socket in that folder and, if asked for, a free port.
 //!
-//! It ends with the test however the test ends, and its folder goes with it: a shell between the two
-//! waits for the end of its input, which only the test's process holds. Where tests run as root, it
+//! It ends with the test however the test ends, and its folder goes with it. Where tests run as root, it
 //! runs as `nobody`, because PostgreSQL refuses root. Nothing is flushed to the disk: a killed server
 //! loses nothing by that, only a machine without power would.
 
@@ -12,15 +11,21 @@
 )]
 
 mod place;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
+
+use cofferdam_guard::{Guard, Guarded, free_port};
+
+pub use place::is_installed;
 
 /// Its superuser, and that user's password for whoever comes over TCP.
 pub const USER: (&str, &str) = ("cofferdam", "secret-word");
@@ -28,22 +33,12 @@ pub const USER: (&str, &str) = ("cofferdam", "secret-word");
 /// Longest start.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Ends the server when input ends, and removes its folder unless it is to be kept.
-const GUARD: &str = r#"
-folder=$1; shift
-"$@" </dev/null & server=$!
-read -r word
-kill -QUIT $server
-wait $server
-[ "$word" = keep ] || rm -rf "$folder"
-"#;
-
 /// A server. Dropping it ends it.
 pub struct Postgres {
     folder: PathBuf,
     port: Option<u16>,
     options: Vec<String>,
-    child: Option<Child>,
+    guard: Option<Guard>,
     databases: AtomicU32,
 }
 
@@ -92,7 +87,7 @@ impl Postgres {
             folder,
             port,
             options,
-            child: None,
+            guard: None,
             databases: AtomicU32::new(0),
         };
         server.start_again();
@@ -144,7 +139,9 @@ impl Postgres {
 
     /// Ends it at once, as a crash would; what was committed is there when it starts again.
     pub fn stop(&mut self) {
-        self.end("keep\n");
+        if let Some(mut guard) = self.guard.take() {
+            guard.keep_folder();
+        }
     }
 
     /// The port that its socket is named after.
@@ -152,20 +149,12 @@ impl Postgres {
         self.port.unwrap_or(5432)
     }
 
-    fn end(&mut self, word: &str) {
-        if let Some(mut child) = self.child.take() {
-            if let Some(mut input) = child.stdin.take() {
-                // An error says that it is gone already.
-                let _ = input.write_all(word.as_bytes());
-            }
-            let _ = child.wait();
-        }
-    }
-
     /// Starts it again, where it was and with what it had.
     pub fn start_again(&mut self) {
-        let mut command = place::as_nobody("sh");
-        command.args(["-c", GUARD, "sh"]).arg(&self.folder);
+        // As a crash would end it: at once.
+        let mut guarded = Guarded::new("QUIT", Some(&self.folder));
+        let command = guarded.command();
+        place::as_nobody(command);
         command.arg(place::program("postgres"));
         command.arg("-D").arg(self.folder.join("data"));
         command.arg("-k").arg(&self.folder);
@@ -174,20 +163,10 @@ impl Postgres {
         for option in &self.options {
             command.args(["-c", option]);
         }
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().expect("a shell can be run");
-        let log = child.stderr.take().expect("stderr is piped");
-        self.child = Some(child);
+        let mut guard = guarded.start().expect("a shell can be run");
+        let log = guard.take_stderr();
+        self.guard = Some(guard);
         until_ready(log);
-    }
-}
-
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        self.end("");
     }
 }
 
@@ -212,16 +191,4 @@ fn until_ready(log: impl std::io::Read + Send + 'static) {
         Ok(Err(text)) => panic!("PostgreSQL ended: {text}"),
         Err(_) => panic!("PostgreSQL is not ready in time"),
     }
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("its address").port()
-}
-
-/// The folder of tools in the checkout.
-fn tools() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = here.ancestors().nth(2).expect("the checkout");
-    root.join("target/tools")
 }

@@ -1,7 +1,5 @@
 //! Where PostgreSQL is, who runs it, and the folder that each server begins with.
 
-use std::env;
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, chown};
@@ -10,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-use super::{USER, tools};
+use cofferdam_guard::{Programs, children, tools};
+
+use super::USER;
 
 /// The user and group `nobody`.
 const NOBODY: u32 = 65_534;
@@ -18,78 +18,49 @@ const NOBODY: u32 = 65_534;
 /// Where the distribution puts its programs, below a root.
 const VERSIONS: &str = "usr/lib/postgresql";
 
-/// Its programs, and where their libraries are if that is no place that the system knows.
-struct Programs {
-    folder: PathBuf,
-    libraries: Option<OsString>,
+const NAMES: [&str; 3] = ["initdb", "postgres", "psql"];
+
+static PROGRAMS: LazyLock<Programs> =
+    LazyLock::new(|| Programs::find("postgresql", &NAMES, versions));
+
+/// Is it installed, so that none need be unpacked?
+#[must_use]
+pub fn is_installed() -> bool {
+    Programs::installed(&NAMES, versions).is_some()
 }
 
-/// That of the system, or the one that `cargo xtask test` unpacked.
-static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let unpacked = tools().join("postgresql");
-    let mut folders = versions(Path::new("/"));
-    folders.reverse();
-    folders.extend(env::split_paths(&path));
-    let is_whole = |folder: &PathBuf| {
-        let programs = ["initdb", "postgres", "psql"];
-        programs.iter().all(|name| folder.join(name).is_file())
-    };
-    if let Some(folder) = folders.into_iter().find(is_whole) {
-        let libraries = None;
-        return Programs { folder, libraries };
-    }
-    let folder = versions(&unpacked).pop().unwrap_or_else(|| {
-        panic!("PostgreSQL is missing: run `cargo xtask test`, which unpacks it");
-    });
-    let libraries = children(&unpacked.join("usr/lib"))
-        .into_iter()
-        .filter(|it| it.to_string_lossy().ends_with("-linux-gnu"));
-    let libraries = env::join_paths(libraries).ok();
-    Programs { folder, libraries }
-});
-
-/// Folders of programs below a root, the newest version last.
+/// Folders of programs below a root, the newest version first.
 fn versions(root: &Path) -> Vec<PathBuf> {
     let mut versions = children(&root.join(VERSIONS));
     let number = |path: &PathBuf| -> Option<u32> { path.file_name()?.to_str()?.parse().ok() };
-    versions.sort_by_key(number);
+    versions.sort_by_key(|path| std::cmp::Reverse(number(path)));
     versions.into_iter().map(|it| it.join("bin")).collect()
-}
-
-fn children(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).collect()
 }
 
 /// One of its programs.
 pub(super) fn program(name: &str) -> PathBuf {
-    PROGRAMS.folder.join(name)
+    PROGRAMS.path(name)
 }
 
-/// A command of its own.
+/// A command that runs one of its programs.
 pub(super) fn command(name: &str) -> Command {
     let mut command = Command::new(program(name));
-    known(&mut command);
+    prepare(&mut command);
     command
 }
 
-fn known(command: &mut Command) {
-    if let Some(libraries) = &PROGRAMS.libraries {
-        command.env("LD_LIBRARY_PATH", libraries);
-    }
+fn prepare(command: &mut Command) {
+    PROGRAMS.prepare(command);
     command.env("LC_ALL", "C").env("TZ", "UTC");
 }
 
-/// A command that root runs as nobody.
-pub(super) fn as_nobody(program: impl AsRef<std::ffi::OsStr>) -> Command {
-    let mut command = Command::new(program);
-    known(&mut command);
+/// Has root run as nobody a command that runs its programs.
+pub(super) fn as_nobody(command: &mut Command) {
+    prepare(command);
     if rustix::process::geteuid().is_root() {
         command.uid(NOBODY).gid(NOBODY);
     }
     command.current_dir("/");
-    command
 }
 
 /// Lets nobody have a file, and no other.
@@ -143,7 +114,9 @@ fn make(folder: &Path) {
     give_away(&secret);
     give_away(folder);
     let data = folder.join("data");
-    let output = as_nobody(program("initdb"))
+    let mut initdb = command("initdb");
+    as_nobody(&mut initdb);
+    let output = initdb
         .args(["--username", user, "--encoding", "UTF8", "--locale", "C"])
         .args(["--auth-local", "trust", "--auth-host", "scram-sha-256"])
         .args(["--no-sync", "--wal-segsize", "4", "--pwfile"])

@@ -5,6 +5,8 @@ mod client;
 mod conversation;
 mod server;
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::Args;
 
@@ -14,7 +16,7 @@ use crate::process::{cargo, run, say};
 use server::Server;
 
 /// The components that it serves.
-const EXAMPLES: [&str; 3] = ["report", "render", "thumbnail"];
+pub(crate) const EXAMPLES: [&str; 3] = ["report", "render", "thumbnail"];
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -26,13 +28,25 @@ pub(crate) struct Options {
     port: Option<u16>,
 }
 
-/// Builds what it needs, and shows it.
-pub(crate) fn show(checkout: &Checkout, options: &Options) -> Result<()> {
-    guests::build(checkout, &EXAMPLES)?;
+/// Builds the server. Gives its program.
+pub(crate) fn build_server(checkout: &Checkout, release: bool) -> Result<PathBuf> {
     say!("building the server");
     // With the features that all members together ask for, as the tests have it: so wasmtime is
     // built once.
-    run(cargo(&checkout.root).args(["build", "--workspace", "--bin", "cofferdam"]))?;
+    let mut build = cargo(&checkout.root);
+    build.args(["build", "--workspace", "--bin", "cofferdam"]);
+    if release {
+        build.arg("--release");
+    }
+    run(&mut build)?;
+    let profile = if release { "release" } else { "debug" };
+    Ok(checkout.target.join(profile).join("cofferdam"))
+}
+
+/// Builds what it needs, and shows it.
+pub(crate) fn show(checkout: &Checkout, options: &Options) -> Result<()> {
+    guests::build(checkout, &EXAMPLES)?;
+    build_server(checkout, false)?;
 
     let port = options.port.unwrap_or(if options.once { 0 } else { 8080 });
     let mut server = Server::start(checkout, &EXAMPLES, port)?;

@@ -3,6 +3,7 @@
 
 mod counts;
 mod kill;
+mod unit;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -11,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::checkout::Checkout;
 use crate::process::{cargo, line, run, say, works};
-use crate::{guests, node, postgres, registry};
+use crate::{guests, node, servers};
 use counts::Counts;
 
 /// Runs all checks and tests.
@@ -39,8 +40,9 @@ pub(crate) fn run_all(checkout: &Checkout) -> Result<()> {
 /// What the tests use beside the workspace's own build.
 fn prepare(checkout: &Checkout) -> Result<()> {
     node::install(checkout, "tests/clients", "node")?;
-    registry::install(checkout)?;
-    postgres::install(checkout)?;
+    for server in [servers::REGISTRY, servers::POSTGRES, servers::NGINX] {
+        server.install(checkout)?;
+    }
     guests::build(checkout, &[])
 }
 
@@ -59,6 +61,8 @@ impl Report {
         let mut doc = cargo(&checkout.root);
         doc.args(["doc", "--workspace", "--no-deps"]);
         self.check(doc.env("RUSTDOCFLAGS", "-D warnings"));
+        let unit = unit::verify(checkout);
+        self.note(unit);
     }
 
     fn format_and_clippy(&mut self, cargo: impl Fn() -> Command) {
