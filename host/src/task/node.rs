@@ -211,7 +211,8 @@ impl Tasks {
         while let Some(run) = self.runs.get(id) {
             match self.store.get(id).await {
                 Ok(task) => {
-                    let goes_on = task.is_some_and(|task| {
+                    // One that is not there is just being created.
+                    let goes_on = task.is_none_or(|task| {
                         let is_other = run.fence.is_some_and(|fence| fence != task.fence());
                         !task.status.is_final() && !is_other
                     });

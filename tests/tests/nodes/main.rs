@@ -8,6 +8,7 @@
 
 mod cluster;
 mod components;
+mod kills;
 mod leases;
 mod outage;
 mod races;

@@ -105,7 +105,6 @@ impl Cluster {
         // What is the same for all nodes.
         let mut same: Vec<OsString> = tools.iter().map(OsString::from).collect();
         same.extend(["--store".into(), store.clone().into()]);
-        same.extend(["--state-key".into(), folder.join("state-key").into()]);
         let nodes = (1..=options.nodes).map(|number| Node::start(binary, number, folder, &same));
         let nodes: Vec<Node> = nodes.collect::<Result<_>>()?;
         let nodes = nodes.into_iter().map(|mut node| {
