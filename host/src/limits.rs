@@ -81,6 +81,9 @@ pub const LARGE_BODY_BYTES: usize = 256 << 10;
 /// Time a client has to send a request's head, and again its body. Longer: the connection closes,
 /// or 408.
 pub const RECEIVE_TIME: Duration = Duration::from_secs(30);
+/// Time for which the body of a request is read on that was refused by its head. Longer: the connection
+/// closes.
+pub const REFUSED_TIME: Duration = Duration::from_secs(5);
 /// Time in which a client takes some of an answer that waits for it. Longer: the connection closes.
 pub const SEND_TIME: Duration = Duration::from_secs(30);
 /// How often guest code gives way to other work, and how finely CPU time is cut.

@@ -7,11 +7,12 @@ use super::body::{EventStream, ResponseBody, Work};
 use super::cors;
 use super::gate::{self, Accepts, Refusal};
 use super::patience::Patient;
-use super::receive::{Fault, Full, Room, receive};
+use super::receive::{Fault, Full, Room, pass_over, receive};
 use crate::auth::Refused;
 use crate::call::Events;
 use crate::limits::{RECEIVE_TIME, SEND_TIME, ServerLimits};
 use crate::metrics::Limit;
+use crate::places::Place;
 use crate::protocol::{Code, RpcError, failure};
 use crate::server::{Response as Reply, Server};
 use crate::tenants::{Caller, Tenant};
@@ -180,29 +181,43 @@ async fn answer(
     server: Arc<Server>,
     loopback: bool,
 ) -> Response<ResponseBody> {
-    let limits = &server.settings().server;
-    let accepts = match gate::check(&head.method, &head.uri, &head.headers, limits, loopback) {
-        Ok(accepts) => accepts,
-        Err(Refusal::Path) if gate::is_metadata(&head.method, &head.uri) => {
-            return metadata(&server);
+    match admit(&head, &server, loopback).await {
+        Ok((caller, accepts, place)) => {
+            let response = work_on(caller, head, body, accepts, server).await;
+            response.map(|body| body.holding(place))
         }
-        Err(refusal) => return refuse(refusal),
-    };
-    // Before anything of the body is read: whoever may not call costs nothing more.
-    let caller = match server.caller(&head.headers).await {
-        Ok(caller) => caller,
-        Err(refused) => return challenge(&server, refused),
-    };
-    if let Err(refusal) = gate::check_length(&head.headers, limits) {
-        server.metrics().refuse(Limit::Body);
-        return refuse(refusal);
+        Err(response) => {
+            if !response.headers().contains_key(CONNECTION) {
+                tokio::spawn(pass_over(body, server.settings().server.max_body_bytes));
+            }
+            *response
+        }
     }
-    let Some(place) = caller.tenant.request() else {
+}
+
+/// Looks at the head of a request, before anything of its body is kept. Else its answer.
+async fn admit(
+    head: &Parts,
+    server: &Server,
+    loopback: bool,
+) -> Result<(Caller, Accepts, Place), Box<Response<ResponseBody>>> {
+    let limits = &server.settings().server;
+    let accepts = gate::check(&head.method, &head.uri, &head.headers, limits, loopback);
+    let accepts = accepts.map_err(|refusal| match refusal {
+        Refusal::Path if gate::is_metadata(&head.method, &head.uri) => metadata(server),
+        refusal => refuse(refusal),
+    })?;
+    let caller = server.caller(&head.headers).await;
+    let caller = caller.map_err(|refused| challenge(server, refused))?;
+    gate::check_length(&head.headers, limits).map_err(|refusal| {
+        server.metrics().refuse(Limit::Body);
+        refuse(refusal)
+    })?;
+    let place = caller.tenant.request().ok_or_else(|| {
         server.metrics().refuse(Limit::Requests);
-        return too_many_requests(&caller.tenant);
-    };
-    let response = work_on(caller, head, body, accepts, server).await;
-    response.map(|body| body.holding(place))
+        too_many_requests(&caller.tenant)
+    })?;
+    Ok((caller, accepts, place))
 }
 
 /// Reads the body of a request whose head is good, and answers it.

@@ -4,6 +4,7 @@
 //! tenant's, and given back when nothing holds the body any more: once its request was answered.
 
 use super::hold::hold;
+use crate::limits::REFUSED_TIME;
 use crate::places::{Place, Places};
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
@@ -81,6 +82,26 @@ where
     }
     let (whole, room) = kept.map_err(Fault::Full)?;
     Ok(hold(whole.into_bytes(), room))
+}
+
+/// Reads a body of at most so many bytes that nobody wants, for a while: its request is refused, and a
+/// client or a proxy that still sends would not see that if its connection were closed.
+pub(super) async fn pass_over<B>(mut body: B, most: usize)
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let mut left = most;
+    let read = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            match left.checked_sub(length) {
+                Some(rest) => left = rest,
+                None => return,
+            }
+        }
+    };
+    // Whoever is slower is cut off.
+    let _ = tokio::time::timeout(REFUSED_TIME, read).await;
 }
 
 /// What has come: one piece as it is, or a copy of all, so that many small pieces take no more than

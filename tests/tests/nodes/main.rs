@@ -8,6 +8,7 @@
 
 mod cluster;
 mod components;
+mod deploy;
 mod kills;
 mod leases;
 mod outage;

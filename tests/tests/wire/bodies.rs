@@ -1,7 +1,9 @@
 //! JSON-RPC: parsing, depth, batches, ids, notifications.
 
-use cofferdam_tests::{Call, Kind, Options, Server, check};
+use cofferdam_tests::{Call, Kind, Options, Server, check, patient};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 fn discover(server: &Server) -> Call {
     server.client().request("server/discover", json!({}))
@@ -211,4 +213,38 @@ async fn members_that_nobody_knows_are_passed_over() {
             message["extra"] = json!(1);
         });
     call.answer().await.result();
+}
+
+/// A proxy sends a body to its end before it looks for the answer: to close the connection would cost its
+/// client the reason.
+#[tokio::test]
+async fn a_request_that_is_refused_by_its_head_may_send_its_body() {
+    let server = Server::start(Options::probe()).await;
+    let mut stream = TcpStream::connect(server.address())
+        .await
+        .expect("connected");
+    let host = server.address();
+    let body = vec![b' '; 4 << 20];
+    for _ in 0..3 {
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: text/plain\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let sent = async {
+            stream.write_all(head.as_bytes()).await?;
+            stream.write_all(&body).await
+        };
+        patient("the body to be taken", sent).await.expect("taken");
+        // An object without braces in it but its error's.
+        let mut told = String::new();
+        while !told.ends_with("}}") {
+            let mut more = vec![0; 4_096];
+            let read = patient("an answer", stream.read(&mut more)).await;
+            let read = read.expect("an answer");
+            assert!(read > 0, "closed after {told}");
+            told += &String::from_utf8_lossy(&more[..read]);
+        }
+        assert!(told.starts_with("HTTP/1.1 415 "), "{told}");
+    }
 }
