@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime};
+use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
 /// Why a component is not kept, or not found.
@@ -156,6 +157,8 @@ pub(super) struct Kept {
     shared: Option<Arc<dyn Shared>>,
     /// Promised to other nodes.
     shared_until: AtomicI64,
+    /// Held by whoever promises.
+    sharing: Mutex<()>,
 }
 
 impl Kept {
@@ -165,6 +168,7 @@ impl Kept {
             promised: AtomicI64::new(0),
             shared,
             shared_until: AtomicI64::new(0),
+            sharing: Mutex::default(),
         }
     }
 
@@ -173,7 +177,13 @@ impl Kept {
         let Some(shared) = &self.shared else {
             return Ok(());
         };
-        if self.shared_until.load(Relaxed) >= until {
+        let is_promised = || self.shared_until.load(Relaxed) >= until;
+        if is_promised() {
+            return Ok(());
+        }
+        // The first calls come together: one of them has it done.
+        let _one = self.sharing.lock().await;
+        if is_promised() {
             return Ok(());
         }
         // Not for every task anew.

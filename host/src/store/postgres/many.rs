@@ -1,50 +1,60 @@
 //! Many tasks created, or ended, by one statement.
 //!
 //! Invariant: each comes to what it would have come to alone. What the one statement cannot decide (a
-//! limit that is near, a task that changed meanwhile) is done alone after it; so is each, if the
-//! database refuses one of them.
+//! task for which room is to be made, one that changed meanwhile) is given back, to be done alone; so is
+//! each, if the database refuses one of them.
 
-use super::pool::{Fate, Fault, Values};
+use super::pool::{Fault, Values};
 use super::rows::{self, Beside, Columns};
 use super::statements as sql;
 use super::work::{Found, Inner, limit};
 use crate::store::counts::Step;
 use crate::store::{Applied, Full};
 use crate::task::{Change, Event, Millis, NewTask, TaskId, Writes, apply};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
+/// Of a creation, what is asked.
+pub(super) type Creation = (TaskId, Box<NewTask>);
 /// Of an end, what is asked.
 pub(super) type End = (TaskId, Event, Millis);
 /// Of a creation: which limit is in the way, if one is.
 pub(super) type Created = Result<Option<Full>, Fault>;
+/// What became of an end.
+pub(super) type Ended = Result<Applied, Fault>;
 
 impl Inner {
     /// Creates tasks.
-    pub(super) async fn create_all(&self, all: Vec<(TaskId, NewTask)>) -> Vec<Created> {
-        let made = match all.len() {
-            0 | 1 => HashSet::new(),
-            _ => match self.pool.attempt(|| self.insert_all(&all)).await {
-                Ok(made) => made,
-                Err(fault) if fault.fate == Fate::Unknown => {
-                    return all.iter().map(|_| Err(fault.clone())).collect();
-                }
-                Err(_) => HashSet::new(),
-            },
+    pub(super) async fn create_all(&self, all: Vec<Creation>) -> Vec<Result<Created, Creation>> {
+        let created = match self.pool.attempt(|| self.insert_all(&all)).await {
+            Ok(created) => created,
+            Err(fault) if all.len() == 1 || fault.is_of_all() => {
+                return all.iter().map(|_| Ok(Err(fault.clone()))).collect();
+            }
+            Err(_) => HashMap::new(),
         };
-        let mut created = Vec::with_capacity(all.len());
-        for (id, new) in &all {
-            created.push(if made.contains(id) {
-                self.moved(Step::Created(new.task.status));
-                Ok(None)
-            } else {
-                self.pool.attempt(|| self.create(*id, new)).await
+        let mut answers = Vec::with_capacity(all.len());
+        for (id, new) in all {
+            answers.push(match created.get(&id) {
+                Some(full) => {
+                    if full.is_none() {
+                        self.moved(Step::Created(new.task.status));
+                    }
+                    Ok(Ok(*full))
+                }
+                None => Err((id, new)),
             });
         }
-        created
+        answers
     }
 
-    /// Creates those that certainly have room; none, if the store may have too little.
-    async fn insert_all(&self, all: &[(TaskId, NewTask)]) -> Result<HashSet<TaskId>, Fault> {
+    /// Creates those that certainly have room; none, if the store may have too little. Gives those, and
+    /// those of tenants that have as many unfinished tasks as they may.
+    async fn insert_all(&self, all: &[Creation]) -> Result<HashMap<TaskId, Option<Full>>, Fault> {
+        if let [(id, new)] = all {
+            let connection = self.pool.get().await?;
+            let made = self.insert(&connection, *id, new).await?;
+            return Ok(made.then_some((*id, None)).into_iter().collect());
+        }
         let mut new = Rows::default();
         let mut tenants: BTreeMap<&[u8], (i64, i64, i64)> = BTreeMap::new();
         for (id, new_task) in all {
@@ -53,7 +63,7 @@ impl Inner {
                 most,
                 most_stored,
                 ..
-            } = new_task;
+            } = &**new_task;
             let tenant = task.owner.tenant.as_bytes();
             let (most, stored) = (limit(*most), limit(*most_stored));
             let asked = tenants.entry(tenant).or_insert((0, most, stored));
@@ -97,39 +107,36 @@ impl Inner {
             &new.values,
         ];
         let connection = self.pool.get().await?;
-        let made = connection.query(sql::CREATE_ALL, values).await?;
-        made.iter().map(|row| rows::id(row, 0)).collect()
+        let mut created = HashMap::new();
+        for row in connection.query(sql::CREATE_ALL, values).await? {
+            let (made, full): (bool, bool) = (row.try_get(1)?, row.try_get(2)?);
+            if made || full {
+                let full = (!made).then_some(Full::Unfinished);
+                created.insert(rows::id(&row, 0)?, full);
+            }
+        }
+        Ok(created)
     }
 
     /// Ends tasks.
-    pub(super) async fn end_all(&self, all: Vec<End>) -> Vec<Result<Applied, Fault>> {
-        let mut done = match all.len() {
-            0 | 1 => HashMap::new(),
-            _ => match self.pool.attempt(|| self.write_ends(&all)).await {
-                Ok(done) => done,
-                Err(fault) if fault.fate == Fate::Unknown => {
-                    return all.iter().map(|_| Err(fault.clone())).collect();
-                }
-                Err(_) => HashMap::new(),
-            },
+    pub(super) async fn end_all(&self, all: Vec<End>) -> Vec<Result<Ended, End>> {
+        let mut ended = match self.pool.attempt(|| self.write_ends(&all)).await {
+            Ok(ended) => ended,
+            Err(fault) if all.len() == 1 || fault.is_of_all() => {
+                return all.iter().map(|_| Ok(Err(fault.clone()))).collect();
+            }
+            Err(_) => HashMap::new(),
         };
-        let mut ended = Vec::with_capacity(all.len());
-        for (index, (id, event, now)) in all.iter().enumerate() {
-            ended.push(match done.remove(&index) {
-                Some(applied) => Ok(applied),
-                None => {
-                    let nothing = Writes::default();
-                    self.pool
-                        .attempt(|| self.apply(*id, event, &nothing, *now))
-                        .await
-                }
-            });
-        }
-        ended
+        let answer = |(place, end)| ended.remove(&place).map(Ok).ok_or(end);
+        all.into_iter().enumerate().map(answer).collect()
     }
 
     /// What those come to that can be decided and written at once, by their places.
     async fn write_ends(&self, all: &[End]) -> Result<HashMap<usize, Applied>, Fault> {
+        if let [(id, event, now)] = all {
+            let applied = self.apply(*id, event, &Writes::default(), *now).await?;
+            return Ok(HashMap::from([(0, applied)]));
+        }
         let connection = self.pool.get().await?;
         let mut ids: Vec<&[u8]> = all
             .iter()

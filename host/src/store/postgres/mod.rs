@@ -32,7 +32,7 @@ use crate::task::{Claim, Event, Failure, Millis, NewTask, NodeId, Task, TaskId, 
 use address::Address;
 use async_trait::async_trait;
 use clock::Clock;
-use many::{Created, End};
+use many::{Created, Creation, End, Ended};
 use pool::{Fate, Fault, Pool, Values};
 use statements as sql;
 use std::collections::HashSet;
@@ -45,8 +45,8 @@ use work::Inner;
 /// The store `postgres://…`.
 pub struct PostgresStore {
     inner: Arc<Inner>,
-    creations: Arc<Together<(TaskId, NewTask), Created>>,
-    ends: Together<End, Result<Applied, Fault>>,
+    creations: Arc<Together<Creation, Created>>,
+    ends: Together<End, Ended>,
 }
 
 impl PostgresStore {
@@ -141,8 +141,10 @@ impl Store for PostgresStore {
         // Goes on if the caller does not wait any more: only so it is known what became of the task.
         tokio::spawn(async move {
             let bytes = new.size();
-            let Some(created) = creations.ask((id, new), bytes).await else {
-                return;
+            let created = match creations.ask((id, Box::new(new)), bytes).await {
+                None => return,
+                Some(Ok(created)) => created,
+                Some(Err((id, new))) => inner.pool.attempt(|| inner.create(id, &new)).await,
             };
             let may_be = match &created {
                 Ok(full) => full.is_none(),
@@ -183,8 +185,14 @@ impl Store for PostgresStore {
     ) -> Result<Applied, StoreError> {
         if let Event::Complete { result, .. } = &event {
             let bytes = result.get().len();
-            let ended = self.ends.ask((id, event, now), bytes).await;
-            return Ok(ended.ok_or_else(stopped)??);
+            return match self.ends.ask((id, event, now), bytes).await {
+                None => Err(stopped()),
+                Some(Ok(ended)) => Ok(ended?),
+                Some(Err((id, event, now))) => {
+                    self.attempt(|| self.inner.apply(id, &event, &writes, now))
+                        .await
+                }
+            };
         }
         self.attempt(|| self.inner.apply(id, &event, &writes, now))
             .await

@@ -39,8 +39,10 @@ pub(super) struct Pool {
 /// Whether a change was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// No.
+    /// No, whatever it was.
     Undone,
+    /// No, and perhaps because of what it was.
+    Refused,
     /// No, because of what others did at the same time.
     Again,
     /// Nobody knows.
@@ -70,6 +72,11 @@ impl Fault {
             "what it has cannot be read",
             format!("cannot read {what}: {why}"),
         )
+    }
+
+    /// True if it would have met anything else, too, that was asked at the same time.
+    pub(super) fn is_of_all(&self) -> bool {
+        matches!(self.fate, Fate::Undone | Fate::Unknown)
     }
 
     /// Others changed the same too often meanwhile.
@@ -151,7 +158,7 @@ impl From<tokio_postgres::Error> for Fault {
                 "; make its user the owner of a database that nothing else uses",
             ),
             SqlState::QUERY_CANCELED => (Fate::Undone, "its database does not answer in time", ""),
-            _ => (Fate::Undone, "its database refused", ""),
+            _ => (Fate::Refused, "its database refused", ""),
         };
         Self::new(fate, told, format!("{why}{advice}"))
     }

@@ -42,7 +42,8 @@ WITH me AS MATERIALIZED (
 SELECT number FROM task";
 
 /// Many new tasks of one node: as many of each tenant as there is room for, the first ones; none, if the
-/// store has too little room for all. Gives those that are there now.
+/// store has too little room for all. Gives which are there now, and whether their tenant has as many
+/// unfinished ones as it may.
 pub(super) const CREATE_ALL: &str = "
 WITH me AS MATERIALIZED (
     SELECT node FROM nodes WHERE node = $1 FOR KEY SHARE
@@ -60,7 +61,7 @@ WITH me AS MATERIALIZED (
             0, least(number, most - t.unfinished, stored - t.tasks)
         ) AS free WHERE asked.tenant = t.tenant
     )
-    RETURNING tenant, granted
+    RETURNING tenant, granted, unfinished
 ), new AS MATERIALIZED (
     SELECT *, row_number() OVER (PARTITION BY tenant ORDER BY place) AS rank
     FROM unnest($8::bytea[], $9::bytea[], $10::text[], $11::boolean[], $12::bigint[], $13::bigint[],
@@ -84,7 +85,8 @@ WITH me AS MATERIALIZED (
     SELECT number, key, value FROM task
     JOIN unnest($19::bytea[], $20::bytea[], $21::bytea[]) AS record (id, key, value) USING (id)
 )
-SELECT id FROM task";
+SELECT id, task.number IS NOT NULL, unfinished >= most
+FROM new JOIN place USING (tenant) JOIN asked USING (tenant) LEFT JOIN task USING (id)";
 
 /// The counts that stand in the way of a new task of a tenant.
 pub(super) const COUNTS: &str = "

@@ -1,5 +1,8 @@
 //! What many ask for at once is done together: one statement, and one wait for the disk, for all that came
 //! while the one before it was under way. Whoever comes alone does not wait for others.
+//!
+//! Invariant: what cannot be done together comes back to whoever asked, who does it alone and holds up
+//! nobody.
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -14,14 +17,15 @@ pub(super) struct Together<T, R>(mpsc::UnboundedSender<Asked<T, R>>);
 struct Asked<T, R> {
     bytes: usize,
     work: T,
-    answer: oneshot::Sender<R>,
+    answer: oneshot::Sender<Result<R, T>>,
 }
 
 impl<T: Send + 'static, R: Send + 'static> Together<T, R> {
-    /// Done by `work`, which gives one answer for each, in their order. It ends when this is dropped.
+    /// Done by `work`, which gives one answer for each, in their order, or gives it back. It ends when this
+    /// is dropped.
     pub(super) fn new<F>(work: impl Fn(Vec<T>) -> F + Send + 'static) -> Self
     where
-        F: Future<Output = Vec<R>> + Send,
+        F: Future<Output = Vec<Result<R, T>>> + Send,
     {
         let (queue, mut asked) = mpsc::unbounded_channel::<Asked<T, R>>();
         tokio::spawn(async move {
@@ -42,8 +46,8 @@ impl<T: Send + 'static, R: Send + 'static> Together<T, R> {
         Self(queue)
     }
 
-    /// Has it done with what others ask for. `None` if the runtime ends.
-    pub(super) async fn ask(&self, work: T, bytes: usize) -> Option<R> {
+    /// Has it done with what others ask for; or it is to be done alone. `None` if the runtime ends.
+    pub(super) async fn ask(&self, work: T, bytes: usize) -> Option<Result<R, T>> {
         let (answer, done) = oneshot::channel();
         let asked = Asked {
             bytes,
@@ -76,7 +80,8 @@ mod tests {
         let together = Together::new(|all: Vec<u32>| async move {
             tokio::time::sleep(Duration::from_millis(20)).await;
             let number = all.len();
-            all.into_iter().map(|it| (it, number)).collect()
+            let alone = |it| if it == 2 { Err(it) } else { Ok((it, number)) };
+            all.into_iter().map(alone).collect()
         });
         let together = Arc::new(together);
         let mut asked = Vec::new();
@@ -93,6 +98,14 @@ mod tests {
         for asked in asked {
             done.push(asked.await.unwrap().unwrap());
         }
-        assert_eq!(done, [(0, 1), (1, 3), (2, 3), (3, 3), (4, 1), (5, 1)]);
+        let together = [
+            Ok((0, 1)),
+            Ok((1, 3)),
+            Err(2),
+            Ok((3, 3)),
+            Ok((4, 1)),
+            Ok((5, 1)),
+        ];
+        assert_eq!(done, together);
     }
 }

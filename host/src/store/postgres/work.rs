@@ -136,7 +136,7 @@ impl Inner {
         Err(Fault::crowded())
     }
 
-    async fn insert(
+    pub(super) async fn insert(
         &self,
         connection: &Connection,
         id: TaskId,

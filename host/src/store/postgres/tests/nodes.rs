@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::store::Applied;
-use crate::task::{Outcome, Refusal, Status};
+use crate::task::{Fence, Outcome, Refusal, Status};
+use serde_json::value::RawValue;
 use tokio_postgres::NoTls;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -208,4 +209,90 @@ async fn of_an_end_and_a_reclaim_that_saw_the_same_the_first_counts() {
             assert_eq!(task.status, Status::Working);
         }
     }
+}
+
+/// Many at once go through one statement, and each comes to what it would have come to alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_created_and_ended_at_once_is_as_if_it_were_alone() {
+    let server = postgres_server();
+    let url = server.database();
+    let store = open(&url, OPTIONS).await;
+    let node = NodeId::random();
+    store.renew(node, 90_000).await.unwrap();
+    // Tenants with room for some of theirs, all of theirs, and none.
+    let tenants = [("a", 20), ("b", usize::MAX), ("c", 0)];
+    let mut creations = JoinSet::new();
+    for index in 0..120 {
+        let (tenant, most) = tenants[index % 3];
+        let mut new = of(tenant, most);
+        new.node = (index % 2 == 0).then_some(node);
+        new.writes.records = vec![(format!("key{index}"), vec![7; index])];
+        let store = Arc::clone(&store);
+        creations.spawn(async move {
+            let id = TaskId::random();
+            let created = store.create(id, new).await;
+            (index, created.map(|()| id))
+        });
+    }
+    let mut made = Vec::new();
+    let mut refused = [0; 3];
+    for (index, created) in creations.join_all().await {
+        match created {
+            Ok(id) => made.push((index, id)),
+            Err(StoreError::LimitReached(Full::Unfinished)) => refused[index % 3] += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!(refused, [20, 0, 40]);
+    let changes = "SELECT count(DISTINCT xmin::text) FROM tasks WHERE is_final =";
+    let changes = |is_final| -> usize {
+        let told = ask_database(server, &url, &format!("{changes} {is_final}"));
+        told.parse().unwrap()
+    };
+    assert!(changes(false) < 60, "some were created together");
+    for (index, id) in &made {
+        let claim = store.claim(*id, Some(node), failure("lost"), 2_000).await;
+        let claim = claim.unwrap().unwrap();
+        assert_eq!(claim.records, [(format!("key{index}"), vec![7; *index])]);
+        assert_eq!(claim.rows, [b"start"]);
+        assert!(claim.job.is_some());
+    }
+    let mut ends = JoinSet::new();
+    for (index, id) in made {
+        // Half of them by two at once; a third of all by a run that is not theirs any more.
+        let lease = u64::from(index % 3 != 1);
+        for _ in 0..=(index % 2) {
+            let store = Arc::clone(&store);
+            ends.spawn(async move {
+                let fence = Fence { attempt: 1, lease };
+                let result = RawValue::from_string(format!("{{\"index\":{index}}}")).unwrap();
+                let event = Event::Complete { fence, result };
+                (index, id, apply(&store, id, event, 3_000).await.unwrap())
+            });
+        }
+    }
+    let mut changed = Vec::new();
+    for (index, id, applied) in ends.join_all().await {
+        match applied {
+            Applied::Changed => changed.push((index, id)),
+            Applied::Refused(Refusal::Stale) => assert_eq!(index % 3, 1),
+            Applied::Refused(Refusal::Final) => assert_eq!((index % 3, index % 2), (0, 1)),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(changed.len(), 20);
+    assert!(changes(true) < 20, "some ended together");
+    for (index, id) in changed {
+        let task = store.get(id).await.unwrap().unwrap();
+        let Some(Outcome::Result(result)) = task.outcome else {
+            panic!("{:?}", task.status)
+        };
+        assert_eq!(result.get(), format!("{{\"index\":{index}}}"));
+    }
+    let counts =
+        "SELECT string_agg(concat_ws(':', tenant, unfinished, tasks), ' ' ORDER BY tenant),
+        (SELECT tasks FROM total), (SELECT count(*) FROM records) FROM
+        (SELECT convert_from(tenant, 'UTF8') AS tenant, unfinished, tasks FROM tenants) AS t";
+    let counted = ask_database(server, &url, counts);
+    assert_eq!(counted, "a:0:20 b:40:40 c:0:0|60|40");
 }
