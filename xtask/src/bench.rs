@@ -10,6 +10,7 @@ use clap::Args;
 use crate::checkout::Checkout;
 use crate::guests;
 use crate::process::{cargo, line, run, say};
+use crate::servers::POSTGRES;
 
 /// What is asked of the benchmarks; they explain the rest themselves.
 #[derive(Args)]
@@ -18,7 +19,7 @@ pub(crate) struct Options {
     #[arg(long)]
     json: bool,
     /// Measure only this, beside what it is compared with: inline, task_memory, task_sqlite, parked,
-    /// cancel
+    /// cancel, nodes
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Seconds of each measurement
@@ -27,7 +28,8 @@ pub(crate) struct Options {
     /// Rounds; figures are their medians
     #[arg(long, value_name = "N", default_value = "3")]
     rounds: String,
-    /// How many connections, each with one request under way; the first number makes the ratios
+    /// How many connections, each with one request under way; the first number makes the ratios, and
+    /// is that of `nodes`
     #[arg(long, value_name = "N,..", default_value = "64,8,1")]
     connections: String,
     /// Tasks that wait at once for `parked`
@@ -41,8 +43,14 @@ pub(crate) struct Options {
 /// The components whose tools are called.
 const GUESTS: [&str; 3] = ["probe", "probe-wasi", "outbound"];
 
+/// What is measured on a PostgreSQL.
+const NODES: &str = "nodes";
+
 /// Builds, and measures.
 pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
+    if options.only.is_empty() || options.only.iter().any(|only| only == NODES) {
+        POSTGRES.install(checkout)?;
+    }
     guests::build(checkout, &GUESTS)?;
     say!("building the host and its load for release");
     let mut build = cargo(&checkout.root);

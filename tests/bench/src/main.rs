@@ -1,11 +1,12 @@
 //! Benchmarks whose figures are ratios: servers run side by side, in alternating rounds, under the
-//! same load; what tasks cost that wait; and how soon one is gone that is cancelled. Every answer is
-//! checked, so a server that fails cannot look fast.
+//! same load; what tasks cost that wait; how soon one is gone that is cancelled; and what several servers
+//! do on one database. Every answer is checked, so a server that fails cannot look fast.
 
 mod cancel;
 mod contender;
 mod disk;
 mod load;
+mod nodes;
 mod parked;
 mod peers;
 mod process;

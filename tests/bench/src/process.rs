@@ -52,17 +52,7 @@ impl Server {
 
     /// The CPU time it has used so far, to ten milliseconds.
     pub(crate) fn cpu(&self) -> Result<Duration> {
-        let text = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The second field, a name in brackets, may hold anything.
-        let (_, fields) = text
-            .rsplit_once(") ")
-            .context("/proc/PID/stat has a name")?;
-        let fields: Vec<&str> = fields.split(' ').collect();
-        let [user, system] =
-            [11, 12].map(|index| fields.get(index).and_then(|it| it.parse::<u64>().ok()));
-        let ticks = user.zip(system).map(|(user, system)| user + system);
-        let ticks = ticks.context("/proc/PID/stat has two times")?;
-        Ok(Duration::from_secs(ticks) / u32::try_from(rustix::param::clock_ticks_per_second())?)
+        cpu(self.child.id(), &OWN)
     }
 
     /// Its memory in RAM now, in bytes.
@@ -81,6 +71,38 @@ impl Server {
         let report = reports.recv_timeout(Duration::from_secs(5));
         report.context("the server did not say what it runs")
     }
+}
+
+/// CPU times among the fields of `/proc/PID/stat`, counted from the one after the name: a process's own
+/// in user and system mode, then those of its children that ended.
+const OWN: [usize; 2] = [11, 12];
+const OWN_AND_ENDED: [usize; 4] = [11, 12, 13, 14];
+
+/// The CPU time that a process and all its children have used so far, to ten milliseconds for each
+/// of them.
+pub(crate) fn family_cpu(process: u32) -> Result<Duration> {
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"))?;
+    let mut sum = cpu(process, &OWN_AND_ENDED)?;
+    for child in children.split_whitespace() {
+        // One that has ended meanwhile will be among the ended next time.
+        sum += cpu(child.parse()?, &OWN).unwrap_or_default();
+    }
+    Ok(sum)
+}
+
+fn cpu(process: u32, times: &[usize]) -> Result<Duration> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The second field, a name in brackets, may hold anything.
+    let (_, fields) = text
+        .rsplit_once(") ")
+        .context("/proc/PID/stat has a name")?;
+    let fields: Vec<&str> = fields.split(' ').collect();
+    let times = times.iter();
+    let ticks = times.map(|&index| fields.get(index)?.parse::<u64>().ok());
+    let ticks: u64 = ticks
+        .sum::<Option<_>>()
+        .context("/proc/PID/stat has times")?;
+    Ok(Duration::from_secs(ticks) / u32::try_from(rustix::param::clock_ticks_per_second())?)
 }
 
 /// What a host runs at one moment.
@@ -125,7 +147,9 @@ impl Drop for Server {
 
 #[cfg(test)]
 mod tests {
-    use super::Running;
+    use super::{OWN, Running, cpu, family_cpu};
+    use std::process::Command;
+    use std::time::Duration;
 
     #[test]
     fn a_report_is_told_from_other_lines() {
@@ -134,5 +158,17 @@ mod tests {
         let (instances, tasks) = (3, 14);
         assert_eq!(Running::read(line), Some(Running { instances, tasks }));
         assert_eq!(Running::read("INFO cofferdam::serve: stopping"), None);
+    }
+
+    #[test]
+    fn what_children_used_counts_after_their_end() {
+        let own = std::process::id();
+        let before = family_cpu(own).expect("this process");
+        let count = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
+        let counted = Command::new("sh").args(["-c", count]).status();
+        assert!(counted.expect("a shell").success());
+        let used = family_cpu(own).expect("this process") - before;
+        assert!(used >= Duration::from_millis(20), "{used:?}");
+        assert!(family_cpu(own).expect("this process") > cpu(own, &OWN).expect("this process"));
     }
 }

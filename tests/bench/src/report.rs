@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::cancel;
 use crate::contender::{FLOOR, SDK};
 use crate::load::Outcome;
+use crate::nodes;
 use crate::parked::{Look, Parked};
 use crate::rounds::{Measured, Series, median};
 
@@ -34,7 +35,7 @@ pub(crate) fn table(measured: &Measured) -> String {
                 "load %"
             );
         }
-        let figures = Figures::of(series);
+        let figures = Figures::of(&series.outcomes);
         let ratio = |base| match ratio(measured, series, base, |outcome| outcome.rate) {
             Some(ratio) => format!("{:.3}", ratio.median),
             None => "-".to_owned(),
@@ -60,6 +61,9 @@ pub(crate) fn table(measured: &Measured) -> String {
     }
     if let Some(cancel) = &measured.cancel {
         cancel::table(&mut text, cancel);
+    }
+    if let Some(nodes) = &measured.nodes {
+        nodes::table(&mut text, nodes);
     }
     let _ = writeln!(
         text,
@@ -146,6 +150,7 @@ pub(crate) fn json(measured: &Measured) -> Value {
         "series": series,
         "parked": measured.parked.as_ref().map(parked_json),
         "cancel": measured.cancel.as_ref().map(cancel::json),
+        "nodes": measured.nodes.as_ref().map(nodes::json),
     })
 }
 
@@ -174,7 +179,7 @@ fn parked_json(parked: &Parked) -> Value {
 }
 
 fn figures(series: &Series) -> Value {
-    let figures = Figures::of(series);
+    let figures = Figures::of(&series.outcomes);
     json!({
         "name": series.contender.name,
         "about": series.contender.about,
@@ -190,24 +195,22 @@ fn figures(series: &Series) -> Value {
     })
 }
 
-/// Medians of a series.
-struct Figures {
-    rate: f64,
+/// Medians of rounds.
+pub(crate) struct Figures {
+    pub(crate) rate: f64,
     /// Largest less smallest rate, as a part of the median.
-    spread: f64,
-    p50_ms: f64,
-    p99_ms: f64,
-    cpu_us: f64,
-    rss_mib: f64,
-    requests: f64,
-    load: f64,
+    pub(crate) spread: f64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
+    pub(crate) cpu_us: f64,
+    pub(crate) rss_mib: f64,
+    pub(crate) requests: f64,
+    pub(crate) load: f64,
 }
 
 impl Figures {
-    fn of(series: &Series) -> Self {
-        let all = |value: fn(&Outcome) -> f64| -> Vec<f64> {
-            series.outcomes.iter().map(value).collect()
-        };
+    pub(crate) fn of(outcomes: &[Outcome]) -> Self {
+        let all = |value: fn(&Outcome) -> f64| -> Vec<f64> { outcomes.iter().map(value).collect() };
         let rates = all(|outcome| outcome.rate);
         let (least, most) = bounds(&rates);
         let rate = median(&rates);
@@ -224,10 +227,30 @@ impl Figures {
     }
 }
 
-struct Ratio {
-    median: f64,
-    least: f64,
-    most: f64,
+pub(crate) struct Ratio {
+    pub(crate) median: f64,
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+}
+
+impl Ratio {
+    /// A figure as a multiple of another's, round by round.
+    pub(crate) fn of(
+        outcomes: &[Outcome],
+        others: &[Outcome],
+        figure: fn(&Outcome) -> f64,
+    ) -> Self {
+        let pairs = outcomes.iter().zip(others);
+        let ratios = pairs.map(|(ours, theirs)| figure(ours) / figure(theirs));
+        let ratios: Vec<f64> = ratios.collect();
+        let (least, most) = bounds(&ratios);
+        let median = median(&ratios);
+        Self {
+            median,
+            least,
+            most,
+        }
+    }
 }
 
 fn per_cpu_second(outcome: &Outcome) -> f64 {
@@ -235,7 +258,7 @@ fn per_cpu_second(outcome: &Outcome) -> f64 {
     1.0 / outcome.cpu.as_secs_f64().max(1e-9)
 }
 
-/// A figure of a series, as a multiple of another one's, round by round.
+/// A figure of a series as a multiple of another series', if that was measured.
 fn ratio(
     measured: &Measured,
     series: &Series,
@@ -249,16 +272,7 @@ fn ratio(
         .series
         .iter()
         .find(|other| other.contender.name == base && other.connections == series.connections)?;
-    let pairs = series.outcomes.iter().zip(&base.outcomes);
-    let ratios: Vec<f64> = pairs
-        .map(|(ours, theirs)| figure(ours) / figure(theirs))
-        .collect();
-    let (least, most) = bounds(&ratios);
-    Some(Ratio {
-        median: median(&ratios),
-        least,
-        most,
-    })
+    Some(Ratio::of(&series.outcomes, &base.outcomes, figure))
 }
 
 fn bounds(values: &[f64]) -> (f64, f64) {

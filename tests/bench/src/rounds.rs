@@ -9,15 +9,16 @@ use clap::Args;
 use crate::cancel::{self, Cancel};
 use crate::contender::{ALL, Contender, FLOOR, Place, SDK};
 use crate::disk;
-use crate::load::{Load, Outcome};
+use crate::load::{Load, Outcome, Workload};
+use crate::nodes::{self, Nodes};
 use crate::parked::{self, Parked};
 use crate::process::Server;
 
 /// How much is measured.
 #[derive(Args)]
 pub(crate) struct Plan {
-    /// Measure only this: a contender, beside the two that it is compared with, `parked`, or `cancel`;
-    /// may be repeated
+    /// Measure only this: a contender, beside the two that it is compared with, `parked`, `cancel`, or
+    /// `nodes`; may be repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Seconds of each measurement, after half a second of warm-up
@@ -26,7 +27,8 @@ pub(crate) struct Plan {
     /// Rounds; figures are their medians
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// How many connections, each with one request under way; the first number makes the ratios
+    /// How many connections, each with one request under way; the first number makes the ratios, and
+    /// is that of `nodes`
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [64, 8, 1])]
     connections: Vec<usize>,
     /// Tasks that wait at once for `parked`; of few, the memory is lost in the noise
@@ -38,11 +40,20 @@ pub(crate) struct Plan {
 }
 
 /// What is measured without contenders.
-const ALONE: [&str; 2] = [parked::NAME, cancel::NAME];
+const ALONE: [&str; 3] = [parked::NAME, cancel::NAME, nodes::NAME];
 
 impl Plan {
     fn names(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+
+    fn load(&self, workload: Workload, connections: usize) -> Load {
+        Load {
+            workload,
+            connections,
+            warm_up: Duration::from_millis(500),
+            time: Duration::from_secs_f64(self.seconds),
+        }
     }
 }
 
@@ -58,8 +69,9 @@ pub(crate) struct Measured {
     pub(crate) series: Vec<Series>,
     pub(crate) parked: Option<Parked>,
     pub(crate) cancel: Option<Cancel>,
-    /// Durable 4 KiB records a second of a lone appender; the median of the rounds, of which
-    /// `parked` is one, and `cancel` another.
+    pub(crate) nodes: Option<Nodes>,
+    /// Durable 4 KiB records a second of a lone appender; the median of the rounds, those of `nodes`
+    /// among them, and of `parked` and `cancel`.
     pub(crate) syncs: f64,
 }
 
@@ -135,10 +147,22 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
     } else {
         None
     };
+    let mut nodes = None;
+    if let Some(&connections) = plan.connections.first()
+        && plan.names(nodes::NAME)
+    {
+        let nodes = nodes.insert(Nodes::new(plan.load(Workload::Task, connections)));
+        for round in 1..=plan.rounds {
+            syncs.push(disk()?);
+            let measured = nodes.measure_once(place, &format!("round {round}/{}", plan.rounds));
+            measured.context(nodes::NAME)?;
+        }
+    }
     Ok(Measured {
         series,
         parked,
         cancel,
+        nodes,
         syncs: median(&syncs),
     })
 }
@@ -146,13 +170,7 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
 fn once(place: &Place, plan: &Plan, contender: &Contender, connections: usize) -> Result<Outcome> {
     let data = tempfile::tempdir_in(&place.data)?;
     let server = Server::start(contender.command(place, data.path())?)?;
-    let load = Load {
-        workload: contender.workload,
-        connections,
-        warm_up: Duration::from_millis(500),
-        time: Duration::from_secs_f64(plan.seconds),
-    };
-    load.put_on(&server)
+    plan.load(contender.workload, connections).put_on(&[server])
 }
 
 /// The middle one, or the mean of the middle two; 0 of none.

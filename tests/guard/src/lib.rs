@@ -24,18 +24,20 @@ pub use programs::{Programs, children, tools};
 
 /// Passes on signals, each a line of input. Its own complaints, of a server that is gone, are nobody's.
 const SHELL: &str = r#"
-end=$1 folder=$2; shift 2
+end=$1 folder=$2 other=${GUARDED_FOLDER-}; shift 2
+unset GUARDED_FOLDER
 sh -c 'echo $$; exec "$@"' sh "$@" </dev/null & server=$!
 exec >/dev/null 2>&1
 while read -r word; do
     case $word in
-    keep) folder= ;;
+    keep) folder= other= ;;
     *) kill -s "$word" $server ;;
     esac
 done
 kill -s "$end" $server
 wait $server
 [ -z "$folder" ] || rm -rf "$folder"
+[ -z "$other" ] || rm -rf "$other"
 "#;
 
 /// What is to run under guard. Its arguments are the program and the program's arguments.
@@ -54,6 +56,11 @@ impl Guarded {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         Self(command)
+    }
+
+    /// One more folder goes with it.
+    pub fn and_folder(&mut self, folder: &Path) {
+        self.0.env("GUARDED_FOLDER", folder);
     }
 
     /// The command: for arguments, the environment, another user.

@@ -1,9 +1,9 @@
 //! A PostgreSQL server of a test's own: a child process with a folder of its own, reached through a
 //! socket in that folder and, if asked for, a free port.
 //!
-//! It ends with the test however the test ends, and its folder goes with it. Where tests run as root, it
-//! runs as `nobody`, because PostgreSQL refuses root. Nothing is flushed to the disk: a killed server
-//! loses nothing by that, only a machine without power would.
+//! It ends with the test however the test ends, and its folders go with it. Where tests run as root, it
+//! runs as `nobody`, because PostgreSQL refuses root. Nothing is flushed to the disk, except by one that
+//! is measured: a killed server loses nothing by that, only a machine without power would.
 
 #![allow(
     clippy::expect_used,
@@ -14,10 +14,11 @@ mod place;
 #[cfg(test)]
 mod tests;
 
+use std::env;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
@@ -33,9 +34,24 @@ pub const USER: (&str, &str) = ("cofferdam", "secret-word");
 /// Longest start.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What a server that is measured has other than the tests': what PostgreSQL comes with.
+const AS_IT_COMES: [&str; 6] = [
+    "fsync=on",
+    "full_page_writes=on",
+    "wal_level=replica",
+    "max_wal_size=1GB",
+    "min_wal_size=80MB",
+    "shared_buffers=128MB",
+];
+/// The module that counts statements.
+const COUNTER: &str = "pg_stat_statements";
+
 /// A server. Dropping it ends it.
 pub struct Postgres {
+    /// Where its socket is.
     folder: PathBuf,
+    /// What its data is in: the same, or another.
+    place: PathBuf,
     port: Option<u16>,
     options: Vec<String>,
     guard: Option<Guard>,
@@ -48,50 +64,87 @@ impl Postgres {
     /// # Panics
     /// This and all else here panics if it cannot be done.
     pub fn start() -> Self {
-        Self::with(None, None)
+        Self::new(None).started()
     }
 
     /// One that is reached over TCP, too, with a password.
     pub fn on_tcp() -> Self {
-        Self::with(Some(free_port()), None)
+        Self::new(Some(free_port())).started()
     }
 
     /// The same with TLS: a certificate and its key, as PEM.
     pub fn with_tls(certificate: &str, key: &str) -> Self {
-        Self::with(Some(free_port()), Some((certificate, key)))
+        let mut server = Self::new(Some(free_port()));
+        for (setting, name, pem) in [
+            ("ssl_cert_file", "server.crt", certificate),
+            ("ssl_key_file", "server.key", key),
+        ] {
+            let file = server.folder.join(name);
+            fs::write(&file, pem).expect("a file can be written");
+            place::give_away(&file);
+            server.options.push(format!("{setting}={}", file.display()));
+        }
+        server.options.push("ssl=on".to_owned());
+        server.started()
     }
 
-    fn with(port: Option<u16>, tls: Option<(&str, &str)>) -> Self {
-        let template = place::template();
-        let folder = tempfile::Builder::new()
-            .prefix("cofferdam-pg-")
-            .tempdir()
-            .expect("a folder for PostgreSQL")
-            .keep();
-        place::copy(&template, &folder.join("data"));
-        let mut options = Vec::new();
-        if let Some((certificate, key)) = tls {
-            for (setting, name, pem) in [
-                ("ssl_cert_file", "server.crt", certificate),
-                ("ssl_key_file", "server.key", key),
-            ] {
-                let file = folder.join(name);
-                fs::write(&file, pem).expect("a file can be written");
-                place::give_away(&file);
-                options.push(format!("{setting}={}", file.display()));
-            }
-            options.push("ssl=on".to_owned());
+    /// One that is measured: set up as PostgreSQL comes, what is committed is on the disk of the folder
+    /// `parent`, which the user it runs as must reach. Then come `options`, each `NAME=VALUE`.
+    pub fn to_measure(parent: &Path, options: &[&str]) -> Self {
+        let mut server = Self::new(None);
+        let parent = parent.canonicalize().expect("a folder for the data");
+        server.place = folder_in(&parent);
+        let options = AS_IT_COMES.iter().chain(options);
+        server.options = options.map(|&option| option.to_owned()).collect();
+        let counts = place::has_module(COUNTER);
+        if counts {
+            let preload = format!("shared_preload_libraries={COUNTER}");
+            server.options.push(preload);
         }
-        place::give_away(&folder);
-        let mut server = Self {
+        place::copy(&place::template(), &server.data());
+        place::flush(&server.data());
+        server.start_again();
+        if counts {
+            server.sql("postgres", &format!("CREATE EXTENSION {COUNTER}"));
+        }
+        server
+    }
+
+    fn new(port: Option<u16>) -> Self {
+        let folder = folder_in(&env::temp_dir());
+        Self {
+            place: folder.clone(),
             folder,
             port,
-            options,
+            options: Vec::new(),
             guard: None,
             databases: AtomicU32::new(0),
-        };
-        server.start_again();
-        server
+        }
+    }
+
+    fn started(mut self) -> Self {
+        place::copy(&place::template(), &self.data());
+        self.start_again();
+        self
+    }
+
+    /// Does it count statements, in the view `pg_stat_statements` of the database `postgres`? One that
+    /// is measured does, if PostgreSQL is installed with the module.
+    pub fn counts_statements(&self) -> bool {
+        let view = format!("SELECT to_regclass('{COUNTER}') IS NOT NULL");
+        self.sql("postgres", &view) == "t"
+    }
+
+    /// The id of its process, whose children serve one session each.
+    pub fn process(&self) -> u32 {
+        let file = self.data().join("postmaster.pid");
+        let text = fs::read_to_string(file).expect("a server that runs");
+        let id = text.lines().next().and_then(|id| id.parse().ok());
+        id.expect("its id in the first line")
+    }
+
+    fn data(&self) -> PathBuf {
+        self.place.join("data")
     }
 
     /// Where it listens, if it does.
@@ -153,10 +206,11 @@ impl Postgres {
     pub fn start_again(&mut self) {
         // As a crash would end it: at once.
         let mut guarded = Guarded::new("QUIT", Some(&self.folder));
+        guarded.and_folder(&self.place);
         let command = guarded.command();
         place::as_nobody(command);
         command.arg(place::program("postgres"));
-        command.arg("-D").arg(self.folder.join("data"));
+        command.arg("-D").arg(self.data());
         command.arg("-k").arg(&self.folder);
         let host = self.port.map_or("", |_| "127.0.0.1");
         command.args(["-h", host, "-p", &self.socket().to_string()]);
@@ -167,6 +221,25 @@ impl Postgres {
         let log = guard.take_stderr();
         self.guard = Some(guard);
         until_ready(log);
+    }
+}
+
+/// A new folder for the user that servers run as.
+fn folder_in(parent: &Path) -> PathBuf {
+    let folder = tempfile::Builder::new()
+        .prefix("cofferdam-pg-")
+        .tempdir_in(parent)
+        .expect("a folder for PostgreSQL")
+        .keep();
+    place::give_away(&folder);
+    folder
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        drop(self.guard.take());
+        // Emptied, but the user that the server ran as may not remove it from a folder of ours.
+        let _ = fs::remove_dir(&self.place);
     }
 }
 

@@ -54,6 +54,17 @@ fn prepare(command: &mut Command) {
     command.env("LC_ALL", "C").env("TZ", "UTC");
 }
 
+/// Can servers load this module? Some packages leave modules out.
+pub(super) fn has_module(name: &str) -> bool {
+    let folder = command("pg_config").arg("--pkglibdir").output();
+    let folder = folder.ok().and_then(|it| String::from_utf8(it.stdout).ok());
+    folder.is_some_and(|it| {
+        Path::new(it.trim_end())
+            .join(format!("{name}.so"))
+            .is_file()
+    })
+}
+
 /// Has root run as nobody a command that runs its programs.
 pub(super) fn as_nobody(command: &mut Command) {
     prepare(command);
@@ -78,6 +89,16 @@ pub(super) fn copy(from: &Path, to: &Path) {
     copy.args(["--archive", "--reflink=auto"]).arg(from).arg(to);
     let status = copy.status().expect("cp can be run");
     assert!(status.success(), "cannot copy {}", from.display());
+}
+
+/// Waits until a folder of data is on the disk.
+pub(super) fn flush(data: &Path) {
+    let mut flush = Command::new(program("initdb"));
+    as_nobody(&mut flush);
+    let output = flush.arg("--sync-only").arg("--pgdata").arg(data).output();
+    let output = output.expect("initdb can be run");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "initdb: {complaint}");
 }
 
 /// A folder of data as `initdb` makes it. The first test that asks makes it; the others copy.

@@ -71,7 +71,7 @@ pub(crate) struct Load {
     pub(crate) time: Duration,
 }
 
-/// What a server did under a load, after the warm-up.
+/// What servers did under a load, after the warm-up.
 pub(crate) struct Outcome {
     /// Operations (calls, or whole tasks) a second.
     pub(crate) rate: f64,
@@ -80,24 +80,27 @@ pub(crate) struct Outcome {
     /// From an operation's first byte sent to its last one received.
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
-    /// The server's CPU time per operation.
+    /// The servers' CPU time per operation.
     pub(crate) cpu: Duration,
-    /// The server's memory in RAM at the end, in bytes.
+    /// The servers' memory in RAM at the end, in bytes.
     pub(crate) resident: u64,
+    /// Operations in all, the warm-up's and the last ones among them.
+    pub(crate) all: u64,
     /// How busy the load's own thread was, from 0 to 1. Near 1, the server was not the limit.
     pub(crate) load: f64,
 }
 
 impl Load {
-    /// Puts it on a server. An answer that is not right ends the measurement.
-    pub(crate) fn put_on(self, server: &Server) -> Result<Outcome> {
-        apart(|| self.measure(server))
+    /// Puts it on servers, which take turns in being given a connection. An answer that is not right
+    /// ends the measurement.
+    pub(crate) fn put_on(self, servers: &[Server]) -> Result<Outcome> {
+        apart(|| self.measure(servers))
     }
 
-    async fn measure(self, server: &Server) -> Result<Outcome> {
+    async fn measure(self, servers: &[Server]) -> Result<Outcome> {
         let tally = Rc::new(Tally::new()?);
         let mut clients = JoinSet::new();
-        for number in 0..self.connections {
+        for (number, server) in (0..self.connections).zip(servers.iter().cycle()) {
             clients.spawn_local(drive(
                 server.address,
                 self.workload,
@@ -108,13 +111,12 @@ impl Load {
         let measured = async {
             tokio::time::sleep(self.warm_up).await;
             tally.phase.set(Phase::Counted);
-            let (start, own_before, cpu_before) = (Instant::now(), thread_cpu()?, server.cpu()?);
+            let (start, before) = (Instant::now(), Spent::until_now(servers)?);
             tokio::time::sleep(self.time).await;
-            let (elapsed, own_after, cpu_after) = (start.elapsed(), thread_cpu()?, server.cpu()?);
+            let (elapsed, after) = (start.elapsed(), Spent::until_now(servers)?);
             tally.phase.set(Phase::Over);
-            let own = own_after.saturating_sub(own_before);
-            let cpu = cpu_after.saturating_sub(cpu_before);
-            tally.outcome(elapsed, own, cpu, server.resident()?)
+            let residents = servers.iter().map(Server::resident);
+            anyhow::Ok((elapsed, after.since(before), residents.sum::<Result<_>>()?))
         };
         let failure = async {
             // A client that ends while the load is on has failed.
@@ -123,18 +125,42 @@ impl Load {
             }
             anyhow::bail!("the clients ended by themselves")
         };
-        let outcome = tokio::select! {
-            outcome = measured => outcome?,
+        let (elapsed, spent, resident) = tokio::select! {
+            measured = measured => measured?,
             failure = failure => return failure,
         };
         let rest = async {
             while let Some(ended) = clients.join_next().await {
                 ended.context("a client")??;
             }
-            Ok(outcome)
+            anyhow::Ok(())
         };
         let rest = tokio::time::timeout(GRACE, rest).await;
-        rest.context("the server did not answer its last requests")?
+        rest.context("the server did not answer its last requests")??;
+        tally.outcome(elapsed, spent, resident)
+    }
+}
+
+/// CPU time.
+#[derive(Clone, Copy)]
+struct Spent {
+    load: Duration,
+    servers: Duration,
+}
+
+impl Spent {
+    fn until_now(servers: &[Server]) -> Result<Self> {
+        Ok(Self {
+            load: thread_cpu()?,
+            servers: servers.iter().map(Server::cpu).sum::<Result<_>>()?,
+        })
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            load: self.load.saturating_sub(before.load),
+            servers: self.servers.saturating_sub(before.servers),
+        }
     }
 }
 
@@ -148,6 +174,7 @@ enum Phase {
 /// What all connections add to.
 struct Tally {
     phase: Cell<Phase>,
+    all: Cell<u64>,
     requests: Cell<u64>,
     /// Operations by their time in microseconds.
     times: RefCell<Histogram<u64>>,
@@ -157,12 +184,14 @@ impl Tally {
     fn new() -> Result<Self> {
         Ok(Self {
             phase: Cell::new(Phase::WarmUp),
+            all: Cell::new(0),
             requests: Cell::new(0),
             times: RefCell::new(Histogram::new(3)?),
         })
     }
 
     fn add(&self, time: Duration, requests: u64) -> Result<()> {
+        self.all.set(self.all.get() + 1);
         if self.phase.get() == Phase::Counted {
             self.requests.set(self.requests.get() + requests);
             let time = u64::try_from(time.as_micros())?;
@@ -171,13 +200,7 @@ impl Tally {
         Ok(())
     }
 
-    fn outcome(
-        &self,
-        elapsed: Duration,
-        own: Duration,
-        cpu: Duration,
-        resident: u64,
-    ) -> Result<Outcome> {
+    fn outcome(&self, elapsed: Duration, spent: Spent, resident: u64) -> Result<Outcome> {
         let times = self.times.borrow();
         let done = times.len();
         anyhow::ensure!(done > 0, "the server finished nothing within {elapsed:?}");
@@ -187,9 +210,10 @@ impl Tally {
             requests: self.requests.get() as f64 / done as f64,
             p50: at(0.5),
             p99: at(0.99),
-            cpu: cpu.div_f64(done as f64),
+            cpu: spent.servers.div_f64(done as f64),
             resident,
-            load: own.as_secs_f64() / elapsed.as_secs_f64(),
+            all: self.all.get(),
+            load: spent.load.as_secs_f64() / elapsed.as_secs_f64(),
         })
     }
 }
