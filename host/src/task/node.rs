@@ -13,6 +13,8 @@ use crate::store::{News, Next, Shared, Store, StoreError};
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex as AsyncMutex, Notify};
 use tokio::time::sleep;
@@ -41,6 +43,8 @@ pub(super) struct Node {
     taken: Mutex<HashSet<TaskId>>,
     /// Digests of components that it cannot run, and until when it thinks so.
     unable: Mutex<HashMap<String, Instant>>,
+    /// It had no room for all that was due.
+    full: AtomicBool,
     /// There may be more to take.
     look: Notify,
 }
@@ -59,6 +63,7 @@ impl Node {
             contact: Mutex::default(),
             taken: Mutex::default(),
             unable: Mutex::default(),
+            full: AtomicBool::new(false),
             look: Notify::new(),
         }
     }
@@ -111,7 +116,9 @@ impl Node {
 
     /// A run is over.
     pub(super) fn has_room(&self) {
-        self.look.notify_one();
+        if self.full.swap(false, Relaxed) {
+            self.look.notify_one();
+        }
     }
 }
 
@@ -151,18 +158,15 @@ impl Tasks {
         let (Some(_), Some(shared)) = (&self.node, self.store.shared()) else {
             return;
         };
-        let spawn = |work: fn(Arc<Self>, Arc<dyn Shared>) -> _| {
-            let work: std::pin::Pin<Box<dyn Future<Output = ()> + Send>> =
-                work(Arc::clone(self), Arc::clone(&shared));
-            tokio::spawn(stopping.clone().run_until_cancelled_owned(work));
-        };
-        spawn(|tasks, _| Box::pin(async move { tasks.keep_lease().await }));
-        spawn(|tasks, shared| Box::pin(async move { tasks.hear(&*shared).await }));
-        spawn(|tasks, _| Box::pin(async move { tasks.take().await }));
+        let until_then = || stopping.clone();
+        let (lease, ears, hands) = (Arc::clone(self), Arc::clone(self), Arc::clone(self));
+        tokio::spawn(until_then().run_until_cancelled_owned(lease.keep_lease()));
+        tokio::spawn(until_then().run_until_cancelled_owned(ears.hear(shared)));
+        tokio::spawn(until_then().run_until_cancelled_owned(hands.take()));
     }
 
     /// Renews the lease while there is something to hold.
-    async fn keep_lease(&self) {
+    async fn keep_lease(self: Arc<Self>) {
         let Some(node) = &self.node else { return };
         let mut pause = node.options.lease / 3;
         loop {
@@ -180,7 +184,7 @@ impl Tasks {
     }
 
     /// Hears of what other nodes do.
-    async fn hear(&self, shared: &dyn Shared) {
+    async fn hear(self: Arc<Self>, shared: Arc<dyn Shared>) {
         let Some(node) = &self.node else { return };
         let mut news = shared.news();
         while let Some(news) = news.recv().await {
@@ -233,7 +237,7 @@ impl Tasks {
     }
 
     /// Takes what is due, whenever something is.
-    async fn take(&self) {
+    async fn take(self: Arc<Self>) {
         let Some(node) = &self.node else { return };
         loop {
             let pause = match self.take_due(node).await {
@@ -262,7 +266,9 @@ impl Tasks {
         }
         if is_past(next.task) {
             let in_hand = self.runs.len() + node.taken.lock().len();
-            let limit = most.saturating_sub(in_hand).min(BATCH);
+            let room = most.saturating_sub(in_hand);
+            let limit = room.min(BATCH);
+            node.full.store(room == 0, Relaxed);
             if limit > 0 {
                 self.hold().await?;
                 let due = self.store.take_due(id, &except, limit, now()).await?;
