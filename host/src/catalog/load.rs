@@ -4,11 +4,11 @@ use super::{Archive, ArchiveError, Component, Kept, Tool};
 use crate::config::Source;
 use crate::journal::Digest;
 use crate::limits::TOOLS_PER_COMPONENT;
+use crate::registry;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::signature::Signer;
 use crate::store::Shared;
-use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
 /// What makes tools of components.
@@ -115,8 +115,5 @@ pub(super) fn source_id(source: &Source) -> String {
 
 /// Lower-case hexadecimal sha-256.
 pub(super) fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    registry::Digest::of(bytes).hex().to_owned()
 }

@@ -122,10 +122,10 @@ async fn an_idle_node_asks_for_little() {
 
 #[tokio::test]
 async fn a_lease_is_kept_as_long_as_something_runs() {
-    let cluster = Cluster::new().lease(1_000);
+    let cluster = Cluster::new().lease(4_000);
     let (a, b) = (cluster.node().await, cluster.node().await);
     let long = client(&a)
-        .task("steps", json!({"number": 4, "pause": 1_000}))
+        .task("steps", json!({"number": 7, "pause": 1_500}))
         .await;
     long.until("completed").await;
     let told = [a.log().text(), b.log().text()].concat();
