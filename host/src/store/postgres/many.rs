@@ -181,9 +181,11 @@ impl Inner {
             &self.sender,
         ];
         for row in connection.query(sql::END_ALL, values).await? {
-            if let Some((place, step)) = places.remove(&row.try_get::<_, i64>(0)?) {
-                self.moved(step);
-                done.insert(place, Applied::Changed);
+            for number in row.try_get::<_, Vec<i64>>(0)? {
+                if let Some((place, step)) = places.remove(&number) {
+                    self.moved(step);
+                    done.insert(place, Applied::Changed);
+                }
             }
         }
         Ok(done)

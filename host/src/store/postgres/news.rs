@@ -1,7 +1,7 @@
 //! What other nodes tell (`LISTEN`), over a connection of its own.
 //!
 //! Invariant: whoever hears of it can learn all: each time that the line comes up it is told that anything
-//! may have changed. A message has a task's id, and nothing that is in the task.
+//! may have changed. A message has ids of tasks, and nothing that is in a task.
 
 use super::pool::{Fault, Line};
 use super::statements as sql;
@@ -67,7 +67,9 @@ async fn listen(line: &Line, own: &str, tell: &mpsc::UnboundedSender<News>) -> (
             },
             message = poll_fn(|context| connection.poll_message(context)) => match message {
                 Some(Ok(AsyncMessage::Notification(message))) => {
-                    let _ = read(message.payload(), own).map(|news| tell.send(news));
+                    for news in read(message.payload(), own) {
+                        let _ = tell.send(news);
+                    }
                 }
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return (error.into(), is_up),
@@ -77,17 +79,20 @@ async fn listen(line: &Line, own: &str, tell: &mpsc::UnboundedSender<News>) -> (
     }
 }
 
-/// What a message says, if it is another node's.
-fn read(message: &str, own: &str) -> Option<News> {
+/// What a message says, if it is another node's: who it is from, and ids of tasks.
+fn read(message: &str, own: &str) -> Vec<News> {
     if message == GONE {
-        return Some(News::Gone);
+        return vec![News::Gone];
     }
     if message.starts_with(own) {
-        return None;
+        return Vec::new();
     }
-    let (_, id) = message.split_once(' ')?;
-    let bytes = STANDARD.decode(id).ok()?;
-    Some(News::Changed(TaskId::from_bytes(bytes.try_into().ok()?)))
+    let ids = message.split(' ').skip(1);
+    let changed = |id: &str| {
+        let bytes = STANDARD.decode(id).ok()?;
+        Some(News::Changed(TaskId::from_bytes(bytes.try_into().ok()?)))
+    };
+    ids.filter_map(changed).collect()
 }
 
 #[cfg(test)]
@@ -96,13 +101,14 @@ mod tests {
 
     #[test]
     fn others_are_heard_and_nothing_else() {
-        let id = TaskId::random();
-        let told = format!("b {}", STANDARD.encode(id.as_bytes()));
-        assert_eq!(read(&told, "a "), Some(News::Changed(id)));
-        assert_eq!(read(&told, "b "), None);
-        assert_eq!(read(GONE, "a "), Some(News::Gone));
+        let ids = [TaskId::random(), TaskId::random()];
+        let [one, two] = ids.map(|id| STANDARD.encode(id.as_bytes()));
+        let told = format!("b {one} {two}");
+        assert_eq!(read(&told, "a "), ids.map(News::Changed));
+        assert_eq!(read(&told, "b "), []);
+        assert_eq!(read(GONE, "a "), [News::Gone]);
         for odd in ["", "b", "b AAAA", "b ?"] {
-            assert_eq!(read(odd, "a "), None, "{odd}");
+            assert_eq!(read(odd, "a "), [], "{odd}");
         }
     }
 }

@@ -144,7 +144,8 @@ WITH changed AS (
 )
 SELECT number, pg_notify('cofferdam', $7 || encode(id, 'base64'))::text FROM changed";
 
-/// The changes that end many tasks: gives those that had the versions that were read.
+/// The changes that end many tasks: gives those that had the versions that were read, as many at a time
+/// as others hear of in one message (PostgreSQL's have up to 8000 bytes).
 pub(super) const END_ALL: &str = "
 WITH new AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[])
@@ -169,7 +170,9 @@ WITH new AS MATERIALIZED (
 ), forgotten AS (
     DELETE FROM records USING changed WHERE task = number
 )
-SELECT number, pg_notify('cofferdam', $7 || encode(id, 'base64'))::text FROM changed";
+SELECT array_agg(number),
+    pg_notify('cofferdam', $7 || string_agg(encode(id, 'base64'), ' '))::text
+FROM (SELECT number, id, row_number() OVER () / 128 AS message FROM changed) AS told GROUP BY message";
 
 /// A claim: what a run needs comes back. What is read is as the version says.
 pub(super) const CLAIM: &str = "

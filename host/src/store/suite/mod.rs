@@ -210,6 +210,6 @@ pub(in crate::store) async fn store_seen(store: &Arc<dyn Store>, id: TaskId) -> 
     seen(&store.get(id).await.unwrap().unwrap())
 }
 
-fn keep(fence: Fence) -> Event {
+pub(in crate::store) fn keep(fence: Fence) -> Event {
     Event::Keep { fence }
 }

@@ -6,7 +6,7 @@ mod lines;
 mod nodes;
 
 use super::super::suite::{
-    OPTIONS, apply, ask, complete, create, expire, failure, new, postgres_server, row,
+    FIRST, OPTIONS, apply, ask, complete, create, expire, failure, keep, new, postgres_server, row,
 };
 use super::super::{Full, PostgresStore, Store, StoreError, StoreOptions};
 use super::schema;

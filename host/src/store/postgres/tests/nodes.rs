@@ -1,9 +1,10 @@
 //! Many nodes at one database.
 
 use super::*;
-use crate::store::Applied;
+use crate::store::{Applied, News};
 use crate::task::{Fence, Outcome, Refusal, Status};
 use serde_json::value::RawValue;
+use std::collections::HashSet;
 use tokio_postgres::NoTls;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -295,4 +296,52 @@ async fn what_is_created_and_ended_at_once_is_as_if_it_were_alone() {
         (SELECT convert_from(tenant, 'UTF8') AS tenant, unfinished, tasks FROM tenants) AS t";
     let counted = ask_database(server, &url, counts);
     assert_eq!(counted, "a:0:20 b:40:40 c:0:0|60|40");
+}
+
+/// Whatever changes a task, others hear its id.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn others_hear_of_each_change_and_nobody_of_its_own() {
+    let url = postgres_server().database();
+    let (store, other) = (open(&url, OPTIONS).await, open(&url, OPTIONS).await);
+    let mut own = store.shared().unwrap().news();
+    let mut heard = other.shared().unwrap().news();
+    for news in [&mut own, &mut heard] {
+        assert_eq!(news.recv().await, Some(News::Missed), "the line is up");
+    }
+    let quiet = create(&store, example_task(None)).await;
+    apply(&store, quiet, keep(FIRST), 2_000).await.unwrap();
+    let asked = create(&store, example_task(None)).await;
+    apply(&store, asked, ask(&["a"]), 2_000).await.unwrap();
+    assert_eq!(heard.recv().await, Some(News::Changed(asked)));
+    let late = create(&store, example_task(Some(10))).await;
+    store.sweep(expire(), 5_000).await.unwrap();
+    assert_eq!(heard.recv().await, Some(News::Changed(late)));
+
+    let mut ends = JoinSet::new();
+    let mut ids = HashSet::new();
+    for _ in 0..300 {
+        let id = create(&store, example_task(None)).await;
+        ids.insert(id);
+    }
+    for id in &ids {
+        let (store, id) = (Arc::clone(&store), *id);
+        ends.spawn(async move { apply(&store, id, complete(), 6_000).await.unwrap() });
+    }
+    ends.join_all().await;
+    while !ids.is_empty() {
+        match heard.recv().await {
+            Some(News::Changed(id)) => assert!(ids.remove(&id), "once each"),
+            other => panic!("{other:?}"),
+        }
+    }
+    let node = NodeId::random();
+    store.renew(node, 9_000).await.unwrap();
+    store.retire(node).await.unwrap();
+    for news in [&mut own, &mut heard] {
+        assert_eq!(news.recv().await, Some(News::Gone), "all hear of that");
+    }
+    store.renew(node, 9_000).await.unwrap();
+    store.end_leases(8_000).await.unwrap();
+    store.end_leases(9_000).await.unwrap();
+    assert_eq!(heard.recv().await, Some(News::Gone));
 }
