@@ -43,8 +43,9 @@ async fn memory_beyond_the_terms_is_seen() {
         memory_bytes: 1 << 20,
         ..of_the_probe()
     };
-    // More than the terms say: what is set last counts.
-    let arena = Arena::start(terms.set("sandbox.memory-bytes", 1 << 30)).await;
+    // More than the terms say, and the time to touch it: what is set last counts.
+    let terms = terms.set("sandbox.memory-bytes", 1 << 30);
+    let arena = Arena::start(terms.set("sandbox.cpu-ms", 60_000)).await;
     let mallory = arena.mallory(Declares::Nothing);
     let take = mallory.result("hostile.allocate", json!({"bytes": 700 << 20}));
     arena.under("memory beyond the terms", take).await;
