@@ -1,7 +1,8 @@
 //! A database and nodes on it.
 
 use cofferdam_postgres::Postgres;
-use cofferdam_tests::{Client, Declares, Options, Server};
+use cofferdam_tests::{Client, Declares, Options, Server, Task, accept};
+use serde_json::json;
 
 /// A database that nodes can be started on.
 pub(crate) struct Cluster {
@@ -54,4 +55,34 @@ impl Cluster {
 /// A client of a node.
 pub(crate) fn client(node: &Server) -> Client {
     node.client().declaring(Declares::TasksAndForms)
+}
+
+/// A task of a node that asks `x`.
+pub(crate) async fn asking(node: &Server) -> Task {
+    let task = client(node).task("ask", json!({"keys": ["x"]})).await;
+    task.until("input_required").await;
+    task
+}
+
+/// Answers it at a node, and sees there that it ends with that.
+pub(crate) async fn answer(task: &Task, node: &Server, value: &str) {
+    let task = task.through(&client(node));
+    task.until("input_required").await;
+    task.update(json!({"x": accept(value)})).await;
+    let end = task.until("completed").await;
+    assert_eq!(end["result"]["structuredContent"]["x"], accept(value));
+}
+
+/// A task that runs on a node for some seconds, step by step.
+pub(crate) async fn stepping(node: &Server) -> Task {
+    let slow = json!({"number": 3, "pause": 1_000});
+    let task = client(node).task("steps", slow).await;
+    node.until_running(1, 1).await;
+    task
+}
+
+/// Sees at a node that its steps come to their end.
+pub(crate) async fn arrives(task: &Task, node: &Server) {
+    let end = task.through(&client(node)).until("completed").await;
+    assert_eq!(end["result"]["content"][0]["text"], "done");
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cofferdam_tests::{Options, accept};
 use serde_json::json;
 
-use crate::cluster::{Cluster, client};
+use crate::cluster::{Cluster, answer, arrives, asking, client, stepping};
 
 #[tokio::test]
 async fn what_a_killed_node_ran_goes_on_elsewhere_after_its_lease() {
@@ -13,46 +13,32 @@ async fn what_a_killed_node_ran_goes_on_elsewhere_after_its_lease() {
     let (mut a, b) = (cluster.node().await, cluster.node().await);
     let slow = json!({"number": 2, "pause": 1_500});
     let running = client(&a).task("steps", slow).await;
-    let asking = client(&a).task("ask", json!({"keys": ["x"]})).await;
-    asking.until("input_required").await;
+    let asking = asking(&a).await;
     let mut listen = client(&b).listen_to(&[&running]).await;
     a.kill();
-    let running = running.through(&client(&b));
-    let end = running.until("completed").await;
-    assert_eq!(end["result"]["content"][0]["text"], "done");
+    arrives(&running, &b).await;
     listen.until("completed").await;
     // Its run is gone, and whoever is answered goes on.
-    let asking = asking.through(&client(&b));
-    asking.update(json!({"x": accept("late")})).await;
-    let end = asking.until("completed").await;
-    assert_eq!(end["result"]["structuredContent"]["x"], accept("late"));
+    answer(&asking, &b, "late").await;
 }
 
 #[tokio::test]
 async fn what_a_stopped_node_ran_goes_on_elsewhere_at_once() {
     let cluster = Cluster::new().lease(600_000);
     let (mut a, b) = (cluster.node().await, cluster.node().await);
-    let slow = json!({"number": 3, "pause": 1_000});
-    let running = client(&a).task("steps", slow).await;
-    a.until_running(1, 1).await;
+    let running = stepping(&a).await;
     a.stop().await;
-    let running = running.through(&client(&b));
-    let end = running.until("completed").await;
-    assert_eq!(end["result"]["content"][0]["text"], "done");
+    arrives(&running, &b).await;
 }
 
 #[tokio::test]
 async fn a_node_that_is_started_again_goes_on_at_once() {
     let cluster = Cluster::new().lease(600_000);
     let mut a = cluster.node().await;
-    let slow = json!({"number": 3, "pause": 1_000});
-    let running = client(&a).task("steps", slow).await;
-    a.until_running(1, 1).await;
+    let running = stepping(&a).await;
     a.kill();
     let a = a.restart().await;
-    let running = running.through(&client(&a));
-    let end = running.until("completed").await;
-    assert_eq!(end["result"]["content"][0]["text"], "done");
+    arrives(&running, &a).await;
 }
 
 #[tokio::test]
@@ -94,8 +80,7 @@ async fn an_idle_node_asks_for_little() {
     let soon = || Options::probe().set("tasks.park-after-ms", 0);
     let (a, b) = (cluster.start(soon()).await, cluster.start(soon()).await);
     for _ in 0..40 {
-        let parked = client(&a).task("ask", json!({"keys": ["x"]})).await;
-        parked.until("input_required").await;
+        asking(&a).await;
     }
     a.until_running(0, 0).await;
     // Until nothing is held any more, and the database has counted all that was before.

@@ -3,7 +3,7 @@
 use cofferdam_tests::{Heard, Options, Running, accept, bare};
 use serde_json::json;
 
-use crate::cluster::{Cluster, client};
+use crate::cluster::{Cluster, answer, asking, client};
 
 #[tokio::test]
 async fn a_run_hears_answers_and_a_cancel_that_come_to_another_node() {
@@ -11,12 +11,7 @@ async fn a_run_hears_answers_and_a_cancel_that_come_to_another_node() {
     // It waits with its instance: only what it hears can bring it on.
     let patient = Options::probe().set("tasks.park-after-ms", 3_600_000);
     let (a, b) = (cluster.start(patient).await, cluster.node().await);
-    let asking = client(&a).task("ask", json!({"keys": ["x"]})).await;
-    let asking = asking.through(&client(&b));
-    asking.until("input_required").await;
-    asking.update(json!({"x": accept("from b")})).await;
-    let end = asking.until("completed").await;
-    assert_eq!(end["result"]["structuredContent"]["x"], accept("from b"));
+    answer(&asking(&a).await, &b, "from b").await;
 
     let waiting = client(&a).task("wait", json!({"mark": "mark"})).await;
     a.until_running(1, 1).await;
@@ -36,14 +31,10 @@ async fn whichever_node_is_answered_goes_on_with_a_parked_task() {
     let cluster = Cluster::new();
     let soon = || Options::probe().set("tasks.park-after-ms", 0);
     let a = cluster.start(soon()).await;
-    let asking = client(&a).task("ask", json!({"keys": ["x"]})).await;
-    asking.until("input_required").await;
+    let asking = asking(&a).await;
     a.until_running(0, 0).await;
     let b = cluster.start(soon()).await;
-    let asking = asking.through(&client(&b));
-    asking.update(json!({"x": accept("from b")})).await;
-    let end = asking.until("completed").await;
-    assert_eq!(end["result"]["structuredContent"]["x"], accept("from b"));
+    answer(&asking, &b, "from b").await;
 }
 
 #[tokio::test]
