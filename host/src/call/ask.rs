@@ -143,7 +143,7 @@ impl Session {
                 return Ok(Ok(answers));
             }
             tokio::select! {
-                () = self.cancel.cancelled() => return Ok(Err(InputError::Final)),
+                () = self.signals.cancel.cancelled() => return Ok(Err(InputError::Final)),
                 () = tasks.answered(id) => {}
                 () = &mut park, if self.may_park() => return Err(Halt::Parked),
             }

@@ -147,8 +147,8 @@ impl Driver {
                     break;
                 }
                 () = self.stopping.cancelled() => break,
-                () = session.lost.cancelled() => break,
-                () = session.cancel.cancelled(), if !cancelled => {
+                () = session.signals.lost.cancelled() => break,
+                () = session.signals.cancel.cancelled(), if !cancelled => {
                     cancelled = true;
                     grace.as_mut().reset(Instant::now() + self.grace);
                 }
@@ -226,7 +226,7 @@ impl Run<'_> {
 impl Drop for Run<'_> {
     fn drop(&mut self) {
         if self.instance.is_some() && tokio::runtime::Handle::try_current().is_ok() {
-            self.session.cancel.cancel();
+            self.session.signals.cancel.cancel();
             self.go_on_alone();
         }
     }

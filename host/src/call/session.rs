@@ -26,7 +26,6 @@ use serde_json::{Map, Value};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
-use tokio_util::sync::CancellationToken;
 
 /// The run that makes a task. Later runs of the task take the leases after it.
 pub(super) const FIRST_RUN: Fence = Fence {
@@ -97,10 +96,7 @@ pub struct SessionOptions {
 /// One call, or one run of a task.
 pub struct Session {
     pub(super) options: SessionOptions,
-    /// The call is over.
-    pub(super) cancel: CancellationToken,
-    /// Another node may run the task.
-    pub(super) lost: CancellationToken,
+    pub(super) signals: Signals,
     pub(super) journal: Arc<Mutex<Journal>>,
     pub(super) state: Mutex<State>,
     pub(super) this: Weak<Self>,
@@ -189,8 +185,7 @@ impl Session {
     ) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             options,
-            cancel: signals.cancel,
-            lost: signals.lost,
+            signals,
             journal: Arc::new(Mutex::new(journal)),
             state: Mutex::new(state),
             this: Weak::clone(this),
@@ -240,7 +235,7 @@ impl Session {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.cancel.is_cancelled() || matches!(self.state.lock().phase, Phase::Over(_))
+        self.signals.cancel.is_cancelled() || matches!(self.state.lock().phase, Phase::Over(_))
     }
 
     /// The handler returned, or its run ended.

@@ -12,7 +12,7 @@ use crate::protocol::ClientFeatures;
 use crate::runtime::Halt;
 use crate::runtime::wit::task::{StartError, StartOptions, Started, Ttl};
 use crate::store::{Full, StoreError};
-use crate::task::{Job, NewTask, Setup, Signals, Status, Task, Tasks, Wait, Writes, now};
+use crate::task::{Job, NewTask, Setup, Status, Task, Tasks, Wait, Writes, now};
 use std::sync::Arc;
 
 impl Session {
@@ -167,13 +167,9 @@ impl Session {
             most: self.options.tenant.limits.max_tasks,
             most_stored: self.options.tenant.limits.max_stored_tasks,
         };
-        let signals = Signals {
-            cancel: self.cancel.clone(),
-            lost: self.lost.clone(),
-        };
         // Whichever node goes on with the task finds the component.
         let created = match self.options.tool.component.share_until(now()).await {
-            Ok(()) => tasks.create(new, signals, FIRST_RUN).await,
+            Ok(()) => tasks.create(new, self.signals.clone(), FIRST_RUN).await,
             Err(error) => Err(error),
         };
         let id = match created {

@@ -26,7 +26,7 @@ impl Session {
         }
         self.journal.lock().end()?;
         let finished = self.finish(outcome, false).await;
-        self.cancel.cancel();
+        self.signals.cancel.cancel();
         Ok(finished)
     }
 
@@ -246,8 +246,8 @@ impl Verbs for Session {
         };
         match phase {
             Phase::Over(status) => return status,
-            Phase::Task(_) if !self.cancel.is_cancelled() => {}
-            Phase::Inline | Phase::Starting if self.cancel.is_cancelled() => {
+            Phase::Task(_) if !self.signals.cancel.is_cancelled() => {}
+            Phase::Inline | Phase::Starting if self.signals.cancel.is_cancelled() => {
                 return CallStatus::Cancelled;
             }
             Phase::Inline | Phase::Starting => return CallStatus::Inline,
@@ -263,7 +263,7 @@ impl Verbs for Session {
     }
 
     fn cancelled(&self) -> bool {
-        self.cancel.is_cancelled()
+        self.signals.cancel.is_cancelled()
     }
 
     async fn complete(&self, answer: Answer) -> Result<Result<(), FinalError>, Halt> {
@@ -323,7 +323,7 @@ impl Verbs for Session {
             }
             tokio::select! {
                 biased;
-                () = self.cancel.cancelled() => return Ok(Err(FinalError::Final)),
+                () = self.signals.cancel.cancelled() => return Ok(Err(FinalError::Final)),
                 () = tokio::time::sleep(time.until(until)) => return Ok(Ok(())),
                 // The server made the call a task in the middle of its sleep.
                 () = self.became_task.notified() => left = time.until(until),
