@@ -6,6 +6,7 @@
 
 pub mod admin;
 pub mod auth;
+pub mod builder;
 pub mod call;
 pub mod catalog;
 pub mod commands;

@@ -11,6 +11,15 @@ use std::time::Duration;
 
 /// Most task ids in one `subscriptions/listen`. More: `-32602`.
 pub const LISTEN_TASK_IDS: usize = 1_000;
+/// Sessions of clients of earlier revisions of which a node remembers the log level. More: the one that
+/// was set first is forgotten, and counts as `info`.
+pub const LEGACY_SESSIONS: usize = 10_000;
+/// Data folders that processes on standard input take for the same tools, one each. More: the start is
+/// refused; `--data` names another.
+pub const DATA_FOLDERS: u32 = 1_000;
+/// Most requests at once of a client on standard input, or in one session of an earlier revision. More:
+/// `-32603`.
+pub const REQUESTS_AT_ONCE: usize = 1_024;
 /// Most input requests a guest may ask at once. More: the guest gets `invalid`.
 pub const INPUTS_AT_ONCE: usize = 32;
 /// Most input requests of one call over its life. More: the guest gets `invalid`.

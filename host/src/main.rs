@@ -4,10 +4,10 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use cofferdam::auth::Token;
 use cofferdam::commands::{Operator, PullArguments, PushArguments, pull, push, reload, status};
-use cofferdam::config::{Arguments, Config};
-use cofferdam::rehearse::{TestOptions, test};
+use cofferdam::config::{Arguments, Config, StdioArguments};
+use cofferdam::rehearse::{Death, TestOptions, test};
 use cofferdam::runtime::{Compiler, CompilerArguments, compile_standard_input};
-use cofferdam::serve::{Death, serve};
+use cofferdam::serve::{serve, stdio};
 use cofferdam::settings::Settings;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -47,6 +47,12 @@ enum Command {
         /// where it is told: never, entry=N or write=N.
         #[arg(long, hide = true, value_name = "DEATH")]
         rehearse: Option<Death>,
+    },
+    /// Serve the tools of some components to one client on standard input and output, which starts this
+    /// command itself.
+    Stdio {
+        #[command(flatten)]
+        arguments: StdioArguments,
     },
     /// Check a configuration as `serve` would, and say what is wrong with it. Nothing is served.
     Check {
@@ -106,6 +112,7 @@ impl Command {
     fn level(&self) -> &'static str {
         match self {
             Self::Serve { .. }
+            | Self::Stdio { .. }
             | Self::Check { .. }
             | Self::Pull(_)
             | Self::Push(_)
@@ -121,6 +128,10 @@ impl Command {
                 rehearse,
             } => {
                 serve(Config::read(arguments)?, Compiler::Process, rehearse).await?;
+                Ok(true)
+            }
+            Self::Stdio { arguments } => {
+                stdio(Config::read(arguments.into())?, Compiler::Process).await?;
                 Ok(true)
             }
             Self::Check { arguments } => {

@@ -3,7 +3,8 @@
 //! `session` is the call's state; `verbs`, `start` and `ask` are what its guest does to it; `drive`
 //! lets the instance run, and moves it from the request to a task of its own when the request is
 //! answered early; `worker` runs tasks that no request waits for; `events` is what a request streams
-//! before its reply, `request_state` what its client keeps between two requests of one call.
+//! before its reply, `request_state` what its client keeps between two requests of one call, `sealer`
+//! how that is kept from being read or changed.
 
 mod ask;
 mod drive;
@@ -11,6 +12,7 @@ mod events;
 mod progress;
 mod ready;
 mod request_state;
+mod sealer;
 mod session;
 mod start;
 mod verbs;
@@ -18,6 +20,7 @@ mod worker;
 
 pub use drive::Driver;
 pub use events::{Events, EventsClosed};
-pub use request_state::{Call, Question, Resumed, SealedCall, Sealer, StateError};
+pub use request_state::{Call, Question, Resumed, SealedCall, StateError};
+pub use sealer::Sealer;
 pub use session::{CallTimes, Reply, Session, SessionOptions, begin};
 pub use worker::Worker;

@@ -5,25 +5,19 @@
 //! caller, tool, version of the tool and arguments only, and for a time; whatever does not verify is
 //! refused, and the refusal does not say what is wrong with it.
 
+use super::sealer::Sealer;
 use super::session::{FIRST_RUN, journal_options};
 use crate::catalog::Tool;
-use crate::files::KEY_BYTES;
 use crate::journal::{Digest, Entry, Fault, Journal, Origin};
 use crate::limits::REQUEST_STATE_BYTES;
 use crate::protocol::{ClientFeatures, RpcError, check_answer, request_features};
 use crate::task::{Answered, Millis, Principal, Setup, request_digest};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chacha20poly1305::aead::{Aead, KeyInit, Payload};
-use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use indexmap::IndexMap;
-use rand::Rng as _;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-const NONCE_BYTES: usize = 24;
 /// Names the form of what is sealed; another form gets another name.
 const FORM: &str = "cofferdam request state 3";
 
@@ -56,52 +50,6 @@ impl From<StateError> for RpcError {
             StateError::TooLarge(_) => Self::internal(error.to_string()),
             other => Self::invalid_params(other.to_string()),
         }
-    }
-}
-
-/// Seals, and opens.
-pub struct Sealer {
-    /// Seals, and opens.
-    key: XChaCha20Poly1305,
-    /// Open what was sealed before.
-    old: Vec<XChaCha20Poly1305>,
-}
-
-impl Sealer {
-    /// With a key.
-    #[must_use]
-    pub fn new(key: [u8; KEY_BYTES]) -> Self {
-        Self {
-            key: XChaCha20Poly1305::new(&key.into()),
-            old: Vec::new(),
-        }
-    }
-
-    /// The same, which opens what was sealed with this key, too.
-    #[must_use]
-    pub fn and_old(mut self, key: [u8; KEY_BYTES]) -> Self {
-        self.old.push(XChaCha20Poly1305::new(&key.into()));
-        self
-    }
-
-    fn seal(&self, call: &[u8], plain: &[u8]) -> Option<String> {
-        let mut sealed = vec![0; NONCE_BYTES];
-        rand::rng().fill_bytes(&mut sealed);
-        let nonce = XNonce::try_from(&sealed[..]).ok()?;
-        let payload = Payload {
-            msg: plain,
-            aad: call,
-        };
-        sealed.extend(self.key.encrypt(&nonce, payload).ok()?);
-        Some(URL_SAFE_NO_PAD.encode(sealed))
-    }
-
-    fn open(&self, call: &[u8], sealed: &str) -> Option<Vec<u8>> {
-        let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
-        let (nonce, msg) = bytes.split_at_checked(NONCE_BYTES)?;
-        let nonce = XNonce::try_from(nonce).ok()?;
-        let mut keys = std::iter::once(&self.key).chain(&self.old);
-        keys.find_map(|key| key.decrypt(&nonce, Payload { msg, aad: call }).ok())
     }
 }
 
@@ -150,8 +98,10 @@ impl<'a> Call<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     result_type: &'static str,
-    input_requests: Map<String, Value>,
-    request_state: String,
+    /// What is asked, by key.
+    pub input_requests: Map<String, Value>,
+    /// What the client brings back with its answers.
+    pub request_state: String,
 }
 
 /// Keys, and JSON text.

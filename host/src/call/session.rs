@@ -6,7 +6,8 @@
 
 use super::events::Events;
 use super::progress::ProgressGate;
-use super::request_state::{Question, Sealer};
+use super::request_state::Question;
+use super::sealer::Sealer;
 use crate::catalog::Tool;
 use crate::journal::{Fault, Journal, JournalOptions, Micros, Origin};
 use crate::limits::RunLimits;

@@ -8,7 +8,7 @@
 use super::drive::Driver;
 use super::events::Events;
 use super::ready::Ready;
-use super::request_state::Sealer;
+use super::sealer::Sealer;
 use super::session::{CallTimes, Session, SessionOptions, journal_of};
 use crate::catalog::{LiveCatalog, Tool, VersionError};
 use crate::journal::Origin;

@@ -24,7 +24,7 @@ pub struct Config {
     /// The address to listen on.
     pub listen: String,
     /// The folder for what must survive.
-    pub data: PathBuf,
+    pub data: DataFolder,
     /// Where tasks are kept.
     pub store: String,
     /// The keys of `requestState`.
@@ -46,6 +46,15 @@ pub struct Config {
 /// Name of the file in the data directory that has the key of `requestState`, if none is named and the
 /// store has none.
 pub const STATE_KEY: &str = "request-state.key";
+
+/// The folder for what must survive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DataFolder {
+    /// This one.
+    At(PathBuf),
+    /// The first in it, of those named 1, 2, …, that no other process uses.
+    FirstFreeIn(PathBuf),
+}
 
 /// Files with keys that seal `requestState`.
 pub struct StateKeys {
@@ -231,7 +240,12 @@ impl Config {
         let (store, at) = chosen("store", arguments.store, written, "sqlite");
         refuse(&at, around::store(&store))?;
         let written = file.data.map(beside);
-        let (data, _) = place.chosen("data", arguments.data, written, || ".cofferdam".into());
+        let free = arguments.free_data;
+        let (data, free) = match (arguments.data.or(written), free) {
+            (Some(data), _) => (data, false),
+            (None, Some(folder)) => (folder, true),
+            (None, None) => (".cofferdam".into(), false),
+        };
         let (now, at) = match (arguments.state_key, file.state_key.map(beside)) {
             (Some(typed), _) => (Some(typed), "--state-key".to_owned()),
             (None, written) => (written, place.of("state-key")),
@@ -278,7 +292,10 @@ impl Config {
         Ok(Self {
             listen,
             store,
-            data,
+            data: match free {
+                true => DataFolder::FirstFreeIn(data),
+                false => DataFolder::At(data),
+            },
             keys,
             settings,
             sources,

@@ -10,10 +10,12 @@ mod auth;
 mod check;
 mod grants;
 mod raw;
+mod stdio;
 mod tenants;
 mod tools;
 
-pub use check::{Config, Location, STATE_KEY, Source, StateKeys};
+pub use check::{Config, DataFolder, Location, STATE_KEY, Source, StateKeys};
+pub use stdio::StdioArguments;
 
 use crate::settings::SettingsError;
 use clap::Args;
@@ -37,6 +39,9 @@ pub struct Arguments {
     /// The folder for everything that must survive. [default: .cofferdam]
     #[arg(long)]
     pub data: Option<PathBuf>,
+    /// Without `data`: the first folder in this one that no other process uses.
+    #[arg(skip)]
+    pub free_data: Option<PathBuf>,
     /// Where tasks are kept: sqlite (in the data folder), sqlite:PATH, memory: or the URL of a
     /// PostgreSQL database, postgres://USER:PASSWORD@HOST/DATABASE. [default: sqlite]
     #[arg(long)]

@@ -18,6 +18,24 @@ pub struct JsonBounds {
     pub values: usize,
 }
 
+/// What a client sent.
+#[derive(Debug)]
+pub enum Incoming<'a> {
+    /// A request or a notification.
+    Message(Message<'a>),
+    /// An answer to a request of the server's. Only clients of earlier revisions get such.
+    Response(Response<'a>),
+}
+
+/// One JSON-RPC response.
+#[derive(Debug)]
+pub struct Response<'a> {
+    /// The id of the request that it answers.
+    pub id: &'a RawValue,
+    /// The result, or the error object.
+    pub outcome: Result<&'a RawValue, &'a RawValue>,
+}
+
 /// One JSON-RPC request or notification.
 #[derive(Debug)]
 pub struct Message<'a> {
@@ -41,6 +59,10 @@ pub struct Envelope<'a> {
     method: Option<&'a RawValue>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 impl<'a> Envelope<'a> {
@@ -51,7 +73,7 @@ impl<'a> Envelope<'a> {
     pub fn read(
         body: &'a [u8],
         bounds: JsonBounds,
-    ) -> Result<Message<'a>, (RpcError, Option<&'a RawValue>)> {
+    ) -> Result<Incoming<'a>, (RpcError, Option<&'a RawValue>)> {
         let parse_error = |what: String| {
             (
                 RpcError::new(Code::Parse, format!("Parse error: {what}")),
@@ -97,20 +119,32 @@ impl<'a> Envelope<'a> {
         if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
             return Err((invalid("\"jsonrpc\" must be \"2.0\"".into()), id));
         }
-        let Some(method) = envelope.method else {
-            return Err((
-                invalid("Expected a request or a notification: no method".into()),
-                id,
-            ));
+        let outcome = match (envelope.result, envelope.error) {
+            (Some(result), None) => Some(Ok(result)),
+            (None, Some(error)) => Some(Err(error)),
+            _ => None,
         };
-        let Some(method) = text(method) else {
-            return Err((invalid("The method must be a string".into()), id));
-        };
-        Ok(Message {
-            id,
-            method,
-            params: envelope.params,
-        })
+        match (envelope.method, id, outcome) {
+            (None, Some(id), Some(outcome)) => Ok(Incoming::Response(Response { id, outcome })),
+            (None, ..) => Err((Self::no_method(), id)),
+            (Some(method), ..) => match text(method) {
+                Some(method) => Ok(Incoming::Message(Message {
+                    id,
+                    method,
+                    params: envelope.params,
+                })),
+                None => Err((invalid("The method must be a string".into()), id)),
+            },
+        }
+    }
+
+    /// The error for what is neither a request nor a notification.
+    #[must_use]
+    pub fn no_method() -> RpcError {
+        RpcError::new(
+            Code::InvalidRequest,
+            "Expected a request or a notification: no method",
+        )
     }
 }
 
@@ -143,8 +177,11 @@ mod tests {
     };
 
     fn code(body: &str) -> i32 {
-        Envelope::read(body.as_bytes(), BOUNDS)
-            .map_or_else(|(error, _)| error.code.table().0, |_| 0)
+        match Envelope::read(body.as_bytes(), BOUNDS) {
+            Ok(Incoming::Message(_)) => 0,
+            Ok(Incoming::Response(_)) => 1,
+            Err((error, _)) => error.code.table().0,
+        }
     }
 
     #[test]
@@ -159,7 +196,11 @@ mod tests {
             ("[]", -32600),
             ("1", -32600),
             (r#"[{"jsonrpc":"2.0","id":1,"method":"x"}]"#, -32600),
-            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, -32600),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 1),
+            (r#"{"jsonrpc":"2.0","id":1,"result":null}"#, 1),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1}}"#, 1),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#, -32600),
+            (r#"{"jsonrpc":"2.0","result":{}}"#, -32600),
             (r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, -32600),
             (r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#, -32600),
             (r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#, -32600),

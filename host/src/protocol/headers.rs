@@ -10,9 +10,9 @@ use hyper::header::HeaderMap;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// A view of a request's headers.
+/// A view of a request's headers; of none on transports that have none, where nothing is repeated.
 #[derive(Clone, Copy, Debug)]
-pub struct Headers<'a>(pub &'a HeaderMap);
+pub struct Headers<'a>(pub Option<&'a HeaderMap>);
 
 impl Headers<'_> {
     /// `MCP-Protocol-Version` against the metadata.
@@ -48,7 +48,7 @@ impl Headers<'_> {
         params: &[HeaderParam],
         arguments: &Map<String, Value>,
     ) -> Result<(), RpcError> {
-        for param in params {
+        for param in params.iter().filter(|_| self.0.is_some()) {
             let Some(argument) = param.find(arguments) else {
                 continue;
             };
@@ -71,7 +71,7 @@ impl Headers<'_> {
         encoded: bool,
     ) -> Result<(), RpcError> {
         let Some(value) = self.single(header)? else {
-            return if required {
+            return if required && self.0.is_some() {
                 Err(missing(header))
             } else {
                 Ok(())
@@ -91,7 +91,10 @@ impl Headers<'_> {
 
     /// The one value of a header, without the white space around it.
     fn single(&self, header: &str) -> Result<Option<&str>, RpcError> {
-        let mut values = self.0.get_all(header).iter();
+        let Some(headers) = self.0 else {
+            return Ok(None);
+        };
+        let mut values = headers.get_all(header).iter();
         let Some(value) = values.next() else {
             return Ok(None);
         };

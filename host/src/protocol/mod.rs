@@ -11,6 +11,7 @@ mod headers;
 mod id;
 mod input;
 mod json;
+pub mod legacy;
 mod level;
 mod read;
 mod request;
@@ -21,7 +22,7 @@ pub use content::{
     Annotations, Answer, Blob, Content, ResourceContents, Role, SERVER_INFO_KEY, ServerInfo,
 };
 pub(crate) use envelope::text;
-pub use envelope::{Envelope, JsonBounds, Message};
+pub use envelope::{Envelope, Incoming, JsonBounds, Message, Response};
 pub use error::{Code, RpcError};
 pub use features::ClientFeatures;
 pub use headers::{HeaderParam, HeaderParamError, Headers, header_params};

@@ -10,7 +10,7 @@ use crate::journal::{Origin, Rehearsal};
 use crate::limits::DATABASE_COUNT_PAUSE;
 use crate::registry::Mirror;
 use crate::runtime::{Compiler, Runtime};
-use crate::server::{Parts, Server};
+use crate::server::{Parts, Server, Via};
 use crate::settings::Settings;
 use crate::store::{MemoryStore, StoreOptions};
 use crate::task::{Listener, NodeId, TaskId};
@@ -117,7 +117,7 @@ impl Wire for Local {
         let events = Arc::new(Events::new(false));
         let server = Arc::clone(&self.server);
         let caller = server.caller(&map).await?;
-        let response = server.handle(caller, map, body, events).await;
+        let response = server.handle(caller, Via::Http(map), body, events).await;
         let body = response.body.context("an answer without a body")?;
         Ok(Some(serde_json::from_slice(&body)?))
     }

@@ -7,12 +7,13 @@
 
 mod cases;
 mod conversation;
+mod death;
 mod local;
 mod process;
 
 pub use cases::{Case, CasesError};
+pub use death::Death;
 
-use crate::serve::Death;
 use crate::settings::Settings;
 use anyhow::{Context as _, Result, bail};
 use chacha20::ChaCha12Rng;

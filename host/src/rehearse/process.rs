@@ -1,7 +1,7 @@
 //! A real server, in a process of its own that kills itself as planned and is started again.
 
+use super::Death;
 use super::conversation::{Wire, body, headers};
-use crate::serve::Death;
 use anyhow::{Context as _, Result, bail};
 use http_body_util::{BodyExt as _, Full};
 use hyper::Request;

@@ -8,14 +8,40 @@ use crate::call::{
 use crate::catalog::{TaskSupport, Tool};
 use crate::metrics::{Outcome, ToolMetrics};
 use crate::protocol::{
-    Answer, ClientFeatures, Headers, Request, RpcError, object, raw, string, success,
+    Answer, ClientFeatures, Headers, Level, Request, RpcError, object, raw, string, success,
 };
 use crate::task::{TaskView, now};
 use crate::tenants::Caller;
-use bytes::Bytes;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+
+/// A `tools/call` of any revision.
+pub(super) struct ToolCall<'a> {
+    pub(super) name: Option<&'a RawValue>,
+    pub(super) arguments: Option<&'a RawValue>,
+    pub(super) input_responses: Option<&'a RawValue>,
+    pub(super) request_state: Option<&'a RawValue>,
+    /// What the client declared.
+    pub(super) features: ClientFeatures,
+    pub(super) progress_token: Option<&'a RawValue>,
+    pub(super) log_level: Option<Level>,
+}
+
+impl<'a> ToolCall<'a> {
+    fn of(request: &Request<'a>) -> Self {
+        let Request { params, meta, .. } = request;
+        Self {
+            name: params.name,
+            arguments: params.arguments,
+            input_responses: params.input_responses,
+            request_state: params.request_state,
+            features: meta.features,
+            progress_token: meta.progress_token,
+            log_level: meta.log_level,
+        }
+    }
+}
 
 impl Server {
     pub(super) async fn call_tool(
@@ -25,7 +51,24 @@ impl Server {
         headers: &Headers<'_>,
         events: &Arc<Events>,
     ) -> MethodResult {
-        let name = request.params.name;
+        let call = ToolCall::of(request);
+        let id = request.id;
+        Ok(match self.reply(caller, &call, headers, events).await? {
+            Reply::Outcome(result) => success(id, result?),
+            Reply::Task(task_id, task) => success(id, TaskView::Created(task_id, &task)),
+            Reply::Asked(question) => success(id, Interim::new(*question)),
+        })
+    }
+
+    /// Calls a tool, and counts what it came to.
+    pub(super) async fn reply(
+        &self,
+        caller: &Caller,
+        call: &ToolCall<'_>,
+        headers: &Headers<'_>,
+        events: &Arc<Events>,
+    ) -> Result<Reply, RpcError> {
+        let name = call.name;
         let name = name.ok_or_else(|| RpcError::invalid_params("Missing name"))?;
         let name = string("name", name)?;
         // A tool that the caller does not see is none.
@@ -37,41 +80,34 @@ impl Server {
             .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", shorten(&name))))?;
         let metrics = self.driver.metrics.tool(&tool.name);
         let counting = metrics.begin();
-        let call = self.call(caller, request, headers, events, tool, metrics);
-        match call.await {
-            Ok((outcome, body)) => {
-                counting.end(outcome);
-                Ok(body)
-            }
-            Err(error) => {
-                counting.end(Outcome::Error);
-                Err(error)
-            }
-        }
+        let call = self.call(caller, call, headers, events, tool, metrics);
+        let (outcome, reply) = match call.await {
+            Ok((outcome, reply)) => (outcome, Ok(reply)),
+            Err(error) => (Outcome::Error, Err(error)),
+        };
+        counting.end(outcome);
+        reply
     }
 
     /// Calls a tool that there is, and tells what it came to.
     async fn call(
         &self,
         caller: &Caller,
-        request: &Request<'_>,
+        request: &ToolCall<'_>,
         headers: &Headers<'_>,
         events: &Arc<Events>,
         tool: Arc<Tool>,
         metrics: Arc<ToolMetrics>,
-    ) -> Result<(Outcome, Bytes), RpcError> {
-        let state = request.params.request_state;
+    ) -> Result<(Outcome, Reply), RpcError> {
+        let state = request.request_state;
         let state = state
             .map(|state| string("requestState", state))
             .transpose()?;
         let tool = match &state {
-            Some(state) => {
-                self.version(caller, tool, request.params.arguments, state)
-                    .await?
-            }
+            Some(state) => self.version(caller, tool, request.arguments, state).await?,
             None => tool,
         };
-        let features = request.meta.features;
+        let features = request.features;
         if tool.task_support == TaskSupport::Required {
             if !features.contains(ClientFeatures::TASKS) {
                 return Err(RpcError::missing(ClientFeatures::TASKS));
@@ -83,16 +119,16 @@ impl Server {
             }
         }
 
-        let arguments = request.params.arguments;
+        let arguments = request.arguments;
         let length = arguments.map_or(0, |arguments| arguments.get().len());
         let checked = self.large.work(length, || check(arguments, &tool, headers));
         let arguments = match checked.await? {
             Ok(arguments) => arguments,
-            Err(answer) => return Ok((Outcome::ToolError, success(request.id, raw(&answer)))),
+            Err(answer) => return Ok((Outcome::ToolError, Reply::Outcome(Ok(raw(&answer))))),
         };
 
         let call = Call::of(&caller.principal, &tool, &arguments);
-        let responses = request.params.input_responses;
+        let responses = request.input_responses;
         let length = responses.map_or(0, |responses| responses.get().len());
         let read = || responses.map(|responses| object("inputResponses", responses));
         let responses = self.large.work(length, read).await.transpose()?;
@@ -101,10 +137,7 @@ impl Server {
             None => (self.begin(caller, &tool, features), responses),
             Some(state) => match self.go_on(&call, features, state, &responses)? {
                 Ok(resumed) => (resumed, Map::new()),
-                Err(question) => {
-                    let interim = Interim::new(question);
-                    return Ok((Outcome::Asked, success(request.id, interim)));
-                }
+                Err(question) => return Ok((Outcome::Asked, Reply::Asked(Box::new(question)))),
             },
         };
         let options = SessionOptions {
@@ -117,8 +150,8 @@ impl Server {
             arguments,
             setup: resumed.setup,
             events: Arc::clone(events),
-            progress_token: request.meta.progress_token.map(ToOwned::to_owned),
-            log_level: request.meta.log_level,
+            progress_token: request.progress_token.map(ToOwned::to_owned),
+            log_level: request.log_level,
             sealer: Arc::clone(&self.sealer),
             metrics: Arc::clone(&self.driver.metrics),
             tool_metrics: metrics,
@@ -128,18 +161,15 @@ impl Server {
             origin: self.origin.clone(),
         };
         let (session, reply) = Session::new(options, resumed.journal);
-        let id = request.id;
-        Ok(match self.driver.run(Arc::clone(&session), reply).await {
-            Reply::Outcome(Ok(result)) if session.is_tool_error() => {
-                (Outcome::ToolError, success(id, result))
-            }
-            Reply::Outcome(result) => (Outcome::Result, success(id, result?)),
-            Reply::Task(task_id, task) => (
-                Outcome::Task,
-                success(id, TaskView::Created(task_id, &task)),
-            ),
-            Reply::Asked(question) => (Outcome::Asked, success(id, Interim::new(*question))),
-        })
+        let reply = self.driver.run(Arc::clone(&session), reply).await;
+        let outcome = match &reply {
+            Reply::Outcome(Ok(_)) if session.is_tool_error() => Outcome::ToolError,
+            Reply::Outcome(Ok(_)) => Outcome::Result,
+            Reply::Outcome(Err(_)) => Outcome::Error,
+            Reply::Task(..) => Outcome::Task,
+            Reply::Asked(_) => Outcome::Asked,
+        };
+        Ok((outcome, reply))
     }
 
     /// The version of a tool that a call began with, which asked its client before another came.

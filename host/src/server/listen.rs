@@ -147,7 +147,7 @@ impl Server {
     }
 
     /// A place among the tenant's open streams, and one among all.
-    fn places(&self, tenant: &Tenant) -> Result<(Place, Place), RpcError> {
+    pub(super) fn places(&self, tenant: &Tenant) -> Result<(Place, Place), RpcError> {
         let full = |most: usize, key: &str| {
             self.driver.metrics.refuse(Limit::Listens);
             RpcError::internal(format!(

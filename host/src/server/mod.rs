@@ -7,11 +7,15 @@ mod call;
 mod discover;
 mod figures;
 mod large;
+mod legacy;
 mod listen;
 mod tasks;
 mod tools;
 
 use self::large::LargeBodies;
+pub use self::legacy::Pipe;
+pub(crate) use self::legacy::SESSION_HEADER;
+use self::legacy::{Entered, Sessions};
 use crate::auth::{Auth, Refused};
 use crate::call::{CallTimes, Driver, Events, Sealer, Worker};
 use crate::catalog::{Changes, LiveCatalog, Look, Tool};
@@ -19,7 +23,8 @@ use crate::journal::Origin;
 use crate::metrics::{Metrics, ReloadOutcome};
 use crate::places::Places;
 use crate::protocol::{
-    ClientFeatures, Envelope, Headers, JsonBounds, Method, Request, RpcError, failure, success,
+    ClientFeatures, Envelope, Headers, Incoming, JsonBounds, Method, Request, RpcError, failure,
+    success,
 };
 use crate::runtime::Runtime;
 use crate::settings::Settings;
@@ -36,13 +41,59 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// What an HTTP request is answered with.
-#[derive(Debug)]
+/// What a message is answered with.
+#[derive(Debug, Default)]
 pub struct Response {
-    /// HTTP status, if nothing was streamed before.
+    /// HTTP status, if that is the transport and nothing was streamed before.
     pub status: u16,
     /// One JSON-RPC message; none for an accepted notification.
     pub body: Option<Bytes>,
+    /// The session that begins (`Mcp-Session-Id`), for a client of an earlier revision.
+    pub session: Option<String>,
+}
+
+impl Response {
+    /// A notification, or what is not answered.
+    fn accepted() -> Self {
+        Self {
+            status: 202,
+            body: None,
+            session: None,
+        }
+    }
+}
+
+/// What a message came by.
+pub enum Via {
+    /// A POST, with its headers.
+    Http(HeaderMap),
+    /// A pipe that is one client's.
+    Stdio(Arc<Pipe>),
+}
+
+impl Via {
+    /// Enters a request where its client may take it back: over HTTP it closes the stream instead.
+    fn enter(&self, id: &RawValue) -> Result<Option<Entered>, RpcError> {
+        match self {
+            Self::Http(_) => Ok(None),
+            Self::Stdio(pipe) => pipe.running().enter(id).map(Some),
+        }
+    }
+
+    /// To be awaited once a request has begun: on a pipe the next message may begin then, over HTTP none
+    /// waits.
+    async fn begun(&self) {
+        if let Self::Stdio(_) = self {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn headers(&self) -> Headers<'_> {
+        Headers(match self {
+            Self::Http(headers) => Some(headers),
+            Self::Stdio(_) => None,
+        })
+    }
 }
 
 /// What a method gives: the whole response, or the error to answer with.
@@ -92,6 +143,7 @@ pub struct Server {
     listens: Places,
     bodies: Places,
     large: LargeBodies,
+    sessions: Sessions,
     driver: Driver,
 }
 
@@ -143,6 +195,7 @@ impl Server {
             listens,
             bodies,
             large: LargeBodies::new(),
+            sessions: Sessions::default(),
             driver,
         })
     }
@@ -280,7 +333,7 @@ impl Server {
     pub async fn handle(
         self: Arc<Self>,
         caller: Caller,
-        headers: HeaderMap,
+        via: Via,
         body: Bytes,
         events: Arc<Events>,
     ) -> Response {
@@ -289,40 +342,57 @@ impl Server {
             depth: limits.max_json_depth,
             values: limits.max_json_values,
         };
-        let message = self
+        let incoming = self
             .large
             .work(body.len(), || Envelope::read(&body, bounds));
-        let message = match message.await {
-            Ok(message) => message,
+        let incoming = match incoming.await {
+            Ok(incoming) => incoming,
             Err((error, id)) => return refuse(id, &error),
         };
-        // Notifications are accepted and change nothing: what they could say on other transports,
-        // a closed stream says here.
-        let Some(id) = message.id else {
-            return Response {
-                status: 202,
-                body: None,
-            };
+        if legacy::is_meant(&via, &incoming) {
+            return self.legacy(&caller, &via, incoming, &events).await;
+        }
+        let message = match incoming {
+            Incoming::Message(message) => message,
+            Incoming::Response(response) => {
+                return refuse(Some(response.id), &Envelope::no_method());
+            }
         };
+        let Some(id) = message.id else {
+            // What they could say over HTTP, a closed stream says there.
+            if let Via::Stdio(pipe) = &via {
+                pipe.running().notified(&message);
+            }
+            return Response::accepted();
+        };
+        let entered = match via.enter(id) {
+            Ok(entered) => entered,
+            Err(error) => return refuse(Some(id), &error),
+        };
+        via.begun().await;
         let request = self.large.work(body.len(), || {
-            Request::read(id, &message, &Headers(&headers), limits.lenient_names)
+            Request::read(id, &message, &via.headers(), limits.lenient_names)
         });
         let request = match request.await {
             Ok(request) => request,
             Err(error) => return refuse(Some(id), &error),
         };
-        let repeated = Headers(&headers);
+        let repeated = via.headers();
         let step = self.dispatch(&caller, &request, &repeated, &events);
-        let step = match step.await {
-            Ok(Step::Listen(filter)) => {
+        let step = match unless_cancelled(entered.as_ref(), step).await {
+            None => return Response::accepted(),
+            Some(Ok(Step::Listen(filter))) => {
                 // A stream outlives its request's body, and the room for it.
                 let id = id.to_owned();
-                drop((headers, body));
-                let over = self.listen(&caller, &id, filter, &events).await;
-                return answer(&id, over);
+                drop((via, body));
+                let over = self.listen(&caller, &id, filter, &events);
+                return match unless_cancelled(entered.as_ref(), over).await {
+                    Some(over) => answer(&id, over),
+                    None => Response::accepted(),
+                };
             }
-            Ok(Step::Answer(body)) => Ok(body),
-            Err(error) => Err(error),
+            Some(Ok(Step::Answer(body))) => Ok(body),
+            Some(Err(error)) => Err(error),
         };
         answer(id, step)
     }
@@ -368,11 +438,23 @@ fn sees(tenant: &Tenant, tool: &Tool) -> bool {
     tenant.sees(&tool.name) && tenant.trusts(tool.component.signer.as_ref())
 }
 
+/// The work, or `None` as soon as its client takes the request back.
+async fn unless_cancelled<T>(
+    request: Option<&Entered>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    match request {
+        Some(request) => request.unless_cancelled(work).await,
+        None => Some(work.await),
+    }
+}
+
 fn answer(id: &RawValue, result: MethodResult) -> Response {
     match result {
         Ok(body) => Response {
             status: 200,
             body: Some(body),
+            session: None,
         },
         Err(error) => refuse(Some(id), &error),
     }
@@ -382,6 +464,7 @@ fn refuse(id: Option<&RawValue>, error: &RpcError) -> Response {
     Response {
         status: error.code.table().1,
         body: Some(failure(id, error)),
+        session: None,
     }
 }
 

@@ -46,8 +46,8 @@ pub(super) fn allow<B>(response: &mut Response<B>, asked: &HeaderMap) {
 pub(super) fn mark<B>(response: &mut Response<B>, page: HeaderValue) {
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
-    // Where it gets a token.
-    let exposed = HeaderValue::from_static("WWW-Authenticate");
+    // Where it gets a token, and, in earlier revisions, its session.
+    let exposed = HeaderValue::from_static("WWW-Authenticate, Mcp-Session-Id");
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     headers.append(VARY, HeaderValue::from_static("Origin"));
 }

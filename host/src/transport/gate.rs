@@ -5,6 +5,7 @@
 //! nothing else (DNS rebinding).
 
 use crate::limits::ServerLimits;
+use crate::server::SESSION_HEADER;
 use hyper::header::{
     ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
     TRANSFER_ENCODING,
@@ -65,6 +66,15 @@ impl Refusal {
     }
 }
 
+/// What a request with a good head is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A message, and what its client accepts as an answer.
+    Message(Accepts),
+    /// A client of an earlier revision opens the stream of its session.
+    Stream,
+}
+
 /// What the client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Accepts {
@@ -79,13 +89,17 @@ pub(super) fn check(
     headers: &HeaderMap,
     limits: &ServerLimits,
     loopback: bool,
-) -> Result<Accepts, Refusal> {
+) -> Result<Kind, Refusal> {
     check_source(uri, headers, limits, loopback)?;
     if !is_coding_known(headers) {
         return Err(Refusal::Coding);
     }
     if uri.path() != PATH {
         return Err(Refusal::Path);
+    }
+    if method == Method::GET && headers.contains_key(SESSION_HEADER) {
+        let accepts = accepts(headers).events;
+        return accepts.then_some(Kind::Stream).ok_or(Refusal::Accept);
     }
     if method != Method::POST {
         return Err(Refusal::Method);
@@ -98,7 +112,7 @@ pub(super) fn check(
     if !accepts.json && !accepts.events {
         return Err(Refusal::Accept);
     }
-    Ok(accepts)
+    Ok(Kind::Message(accepts))
 }
 
 /// Checks where a request comes from: by which name, and from which page.
@@ -246,13 +260,32 @@ mod tests {
         };
         let mut all = vec![("content-type", "application/json; charset=utf-8")];
         all.extend_from_slice(pairs);
-        check(
-            &Method::POST,
-            &target.parse().unwrap(),
-            &head(&all),
-            &limits,
-            true,
-        )
+        let target = target.parse().unwrap();
+        match check(&Method::POST, &target, &head(&all), &limits, true)? {
+            Kind::Message(accepts) => Ok(accepts),
+            Kind::Stream => panic!("a POST is a message"),
+        }
+    }
+
+    #[test]
+    fn a_stream_is_opened_by_whoever_names_a_session_and_accepts_events() {
+        let get = |pairs: &[(&'static str, &str)]| {
+            let mut all = vec![("host", "localhost")];
+            all.extend_from_slice(pairs);
+            let limits = ServerLimits::default();
+            check(
+                &Method::GET,
+                &"/mcp".parse().unwrap(),
+                &head(&all),
+                &limits,
+                true,
+            )
+        };
+        let session = ("mcp-session-id", "x");
+        let events = ("accept", "text/event-stream");
+        assert_eq!(get(&[session, events]), Ok(Kind::Stream));
+        assert_eq!(get(&[session]), Err(Refusal::Accept));
+        assert_eq!(get(&[events]), Err(Refusal::Method));
     }
 
     #[test]

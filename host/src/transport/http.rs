@@ -5,7 +5,7 @@
 
 use super::body::{EventStream, ResponseBody, Work};
 use super::cors;
-use super::gate::{self, Accepts, Refusal};
+use super::gate::{self, Accepts, Kind, Refusal};
 use super::patience::Patient;
 use super::receive::{Fault, Full, Room, pass_over, receive};
 use crate::auth::Refused;
@@ -14,7 +14,7 @@ use crate::limits::{RECEIVE_TIME, SEND_TIME, ServerLimits};
 use crate::metrics::Limit;
 use crate::places::Place;
 use crate::protocol::{Code, RpcError, failure};
-use crate::server::{Response as Reply, Server};
+use crate::server::{Response as Reply, SESSION_HEADER, Server, Via};
 use crate::tenants::{Caller, Tenant};
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -165,6 +165,7 @@ async fn respond(
         let mut empty = whole(Reply {
             status: 204,
             body: None,
+            session: None,
         });
         cors::allow(&mut empty, &head.headers);
         empty
@@ -182,8 +183,11 @@ async fn answer(
     loopback: bool,
 ) -> Response<ResponseBody> {
     match admit(&head, &server, loopback).await {
-        Ok((caller, accepts, place)) => {
-            let response = work_on(caller, head, body, accepts, server).await;
+        Ok((caller, kind, place)) => {
+            let response = match kind {
+                Kind::Message(accepts) => work_on(caller, head, body, accepts, server).await,
+                Kind::Stream => follow(caller, &head, server),
+            };
             response.map(|body| body.holding(place))
         }
         Err(response) => {
@@ -200,10 +204,10 @@ async fn admit(
     head: &Parts,
     server: &Server,
     loopback: bool,
-) -> Result<(Caller, Accepts, Place), Box<Response<ResponseBody>>> {
+) -> Result<(Caller, Kind, Place), Box<Response<ResponseBody>>> {
     let limits = &server.settings().server;
-    let accepts = gate::check(&head.method, &head.uri, &head.headers, limits, loopback);
-    let accepts = accepts.map_err(|refusal| match refusal {
+    let kind = gate::check(&head.method, &head.uri, &head.headers, limits, loopback);
+    let kind = kind.map_err(|refusal| match refusal {
         Refusal::Path if gate::is_metadata(&head.method, &head.uri) => metadata(server),
         refusal => refuse(refusal),
     })?;
@@ -217,7 +221,7 @@ async fn admit(
         server.metrics().refuse(Limit::Requests);
         too_many_requests(&caller.tenant)
     })?;
-    Ok((caller, accepts, place))
+    Ok((caller, kind, place))
 }
 
 /// Reads the body of a request whose head is good, and answers it.
@@ -250,8 +254,12 @@ async fn work_on(
 
     let events = Arc::new(Events::new(accepts.events));
     let keep_alive = Duration::from_millis(limits.keep_alive_ms);
-    let mut work: Work =
-        Box::pin(Arc::clone(&server).handle(caller, head.headers, body, Arc::clone(&events)));
+    let mut work: Work = Box::pin(Arc::clone(&server).handle(
+        caller,
+        Via::Http(head.headers),
+        body,
+        Arc::clone(&events),
+    ));
     if !accepts.json {
         return stream(work, events, keep_alive);
     }
@@ -271,6 +279,27 @@ async fn work_on(
     }
 }
 
+/// Opens the stream of a session, where its client hears that tools changed.
+fn follow(caller: Caller, head: &Parts, server: Arc<Server>) -> Response<ResponseBody> {
+    if let Err(reply) = server.check_session(&caller, &head.headers) {
+        return whole(reply);
+    }
+    let events = Arc::new(Events::new(true));
+    let keep_alive = Duration::from_millis(server.settings().server.keep_alive_ms);
+    let told = Arc::clone(&events);
+    let work = Box::pin(async move {
+        if let Err(error) = server.tell_changes(&caller, &told).await {
+            tracing::debug!(error = &*error.message, "a stream of changes ended");
+        }
+        Reply {
+            status: 200,
+            body: None,
+            session: None,
+        }
+    });
+    stream(work, events, keep_alive)
+}
+
 fn whole(reply: Reply) -> Response<ResponseBody> {
     let json = reply.body.is_some();
     let mut response = Response::new(ResponseBody::Whole(reply.body));
@@ -278,6 +307,10 @@ fn whole(reply: Reply) -> Response<ResponseBody> {
     if json {
         let json = HeaderValue::from_static("application/json");
         response.headers_mut().insert(CONTENT_TYPE, json);
+    }
+    let session = reply.session.map(HeaderValue::try_from);
+    if let Some(Ok(session)) = session {
+        response.headers_mut().insert(SESSION_HEADER, session);
     }
     response
 }
@@ -298,6 +331,7 @@ fn metadata(server: &Server) -> Response<ResponseBody> {
         Some(metadata) => whole(Reply {
             status: 200,
             body: Some(Bytes::from(metadata.to_string())),
+            session: None,
         }),
         None => refuse(Refusal::Path),
     }
@@ -313,6 +347,7 @@ fn challenge(server: &Server, refused: Refused) -> Response<ResponseBody> {
     let mut response = whole(Reply {
         status: status.as_u16(),
         body: Some(failure(None, &error)),
+        session: None,
     });
     if refused != Refused::Unavailable
         && let Ok(value) = HeaderValue::from_str(&server.auth().challenge(refused))
@@ -375,5 +410,6 @@ fn plain(status: StatusCode, reason: impl Into<Cow<'static, str>>) -> Response<R
     whole(Reply {
         status: status.as_u16(),
         body: Some(body),
+        session: None,
     })
 }

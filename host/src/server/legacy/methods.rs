@@ -1,0 +1,163 @@
+//! The methods that clients of earlier revisions have.
+
+use super::SESSION_HEADER;
+use super::session::Session;
+use crate::call::{Events, Question, Reply};
+use crate::catalog::TaskSupport;
+use crate::protocol::legacy::{result, tool};
+use crate::protocol::{Headers, Level, Message, Params, RpcError, check_id, raw};
+use crate::server::call::ToolCall;
+use crate::server::{Server, Via, sees};
+use crate::tenants::Caller;
+use hyper::header::HeaderMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Server {
+    pub(super) async fn legacy_method(
+        &self,
+        caller: &Caller,
+        via: &Via,
+        session: &Session,
+        message: &Message<'_>,
+        events: &Arc<Events>,
+    ) -> Result<Value, RpcError> {
+        let params: Params<'_> = match message.params {
+            None => Params::default(),
+            Some(params) => serde_json::from_str(params.get())
+                .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))?,
+        };
+        match &*message.method {
+            "ping" => Ok(json!({})),
+            "logging/setLevel" => {
+                let level = level(message.params)?;
+                session.set_level(level);
+                if let Via::Http(headers) = via {
+                    self.remember_level(caller, headers, level);
+                }
+                Ok(json!({}))
+            }
+            "tools/list" => self.legacy_list(caller, session, &params),
+            "tools/call" => self.legacy_call(caller, session, &params, events).await,
+            _ => Err(RpcError::method_not_found()),
+        }
+    }
+
+    fn remember_level(&self, caller: &Caller, headers: &HeaderMap, level: Level) {
+        let id = headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok());
+        let found = id.and_then(|id| self.sessions.find(&self.sealer, &caller.principal, id));
+        if let Some((key, _)) = found {
+            self.sessions.set_level(key, level);
+        }
+    }
+
+    fn legacy_list(
+        &self,
+        caller: &Caller,
+        session: &Session,
+        params: &Params<'_>,
+    ) -> Result<Value, RpcError> {
+        let catalog = self.catalog.now();
+        let page = self.page(&catalog, params.cursor, |tool| {
+            // What only runs as a task is not for them.
+            sees(&caller.tenant, tool) && tool.task_support != TaskSupport::Required
+        })?;
+        let revision = session.handshake.revision;
+        let tools = page.tools.iter();
+        let tools = tools.map(|it| tool(&it.definition, revision));
+        let mut list = json!({ "tools": tools.collect::<Vec<_>>() });
+        if let Some(next) = page.next {
+            list["nextCursor"] = next.into();
+        }
+        Ok(list)
+    }
+
+    async fn legacy_call(
+        &self,
+        caller: &Caller,
+        session: &Session,
+        params: &Params<'_>,
+        events: &Arc<Events>,
+    ) -> Result<Value, RpcError> {
+        let mut answers = None;
+        let mut state = None;
+        loop {
+            let call = ToolCall {
+                name: params.name,
+                arguments: params.arguments,
+                input_responses: answers.as_deref(),
+                request_state: state.as_deref(),
+                features: session.handshake.features,
+                progress_token: progress_token(params.meta)?,
+                log_level: Some(session.level()),
+            };
+            match self.reply(caller, &call, &Headers(None), events).await? {
+                Reply::Outcome(outcome) => {
+                    let (outcome, revision) = (outcome?, session.handshake.revision);
+                    let length = outcome.get().len();
+                    return Ok(self.large.work(length, || result(&outcome, revision)).await);
+                }
+                Reply::Asked(question) => {
+                    let Question {
+                        input_requests,
+                        request_state,
+                        ..
+                    } = *question;
+                    let time = Duration::from_millis(self.settings.tasks.answer_ms);
+                    let asked = session.ask(&input_requests, events);
+                    let given = tokio::select! {
+                        given = tokio::time::timeout(time, asked) => given,
+                        () = self.stopping().cancelled() => {
+                            return Err(RpcError::internal("The server stops; call again"));
+                        }
+                    };
+                    let given = given.map_err(|_| {
+                        let time = time.as_millis();
+                        RpcError::internal(format!(
+                            "The client did not answer in {time} ms (limit tasks.answer-ms)"
+                        ))
+                    })?;
+                    answers = Some(raw(&given?));
+                    state = Some(raw(&request_state));
+                }
+                Reply::Task(..) => {
+                    return Err(RpcError::internal("The call became a task unasked"));
+                }
+            }
+        }
+    }
+}
+
+/// The parameter of `logging/setLevel`.
+fn level(params: Option<&RawValue>) -> Result<Level, RpcError> {
+    #[derive(Deserialize)]
+    struct Wanted {
+        level: Level,
+    }
+    let wanted = params.and_then(|params| serde_json::from_str::<Wanted>(params.get()).ok());
+    let wanted = wanted.ok_or_else(|| RpcError::invalid_params("\"level\" must be a log level"))?;
+    Ok(wanted.level)
+}
+
+/// `_meta.progressToken`.
+fn progress_token(meta: Option<&RawValue>) -> Result<Option<&RawValue>, RpcError> {
+    #[derive(Default, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Meta<'a> {
+        #[serde(borrow)]
+        progress_token: Option<&'a RawValue>,
+    }
+    let meta = match meta {
+        None => Meta::default(),
+        Some(meta) => serde_json::from_str(meta.get())
+            .map_err(|error| RpcError::invalid_params(format!("Invalid params: _meta: {error}")))?,
+    };
+    if let Some(Err(fault)) = meta.progress_token.map(check_id) {
+        let reason = format!("Invalid params: _meta.progressToken {fault}");
+        return Err(RpcError::invalid_params(reason));
+    }
+    Ok(meta.progress_token)
+}

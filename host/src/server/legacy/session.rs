@@ -1,0 +1,130 @@
+//! What a client of an earlier revision said in `initialize`, and what it and the server have open.
+//!
+//! Invariant: a question that was sent is answered once, by the client that it was sent to.
+
+use super::running::Running;
+use crate::call::Events;
+use crate::protocol::legacy::{Handshake, ask};
+use crate::protocol::{Level, Response, RpcError};
+use parking_lot::Mutex;
+use rand::RngExt as _;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// What is logged to a client that did not say.
+const LEVEL: Level = Level::Info;
+
+/// What came of a question: the result, or the client's words of why there is none.
+type Answer = Result<Value, String>;
+
+/// A client of an earlier revision.
+pub(crate) struct Session {
+    pub(super) handshake: Handshake,
+    pub(super) running: Arc<Running>,
+    level: Mutex<Level>,
+    asked: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
+}
+
+impl Session {
+    pub(super) fn new(handshake: Handshake, running: Arc<Running>, level: Option<Level>) -> Self {
+        Self {
+            handshake,
+            running,
+            level: Mutex::new(level.unwrap_or(LEVEL)),
+            asked: Mutex::default(),
+        }
+    }
+
+    /// Least severe messages that the client wants.
+    pub(super) fn level(&self) -> Level {
+        *self.level.lock()
+    }
+
+    pub(super) fn set_level(&self, level: Level) {
+        *self.level.lock() = level;
+    }
+
+    /// Takes an answer. One to a question that is not open is passed over.
+    pub(super) fn answered(&self, response: &Response<'_>) {
+        let id = response.id.get().parse().ok();
+        let Some(sender) = id.and_then(|id| self.asked.lock().remove(&id)) else {
+            return;
+        };
+        let answer = match response.outcome {
+            Ok(result) => serde_json::from_str(result.get()).map_err(|error| error.to_string()),
+            Err(error) => Err(words(error.get())),
+        };
+        // Whoever asked may be gone.
+        let _ = sender.send(answer);
+    }
+
+    /// Asks the client, all at once, on the stream of its request, and waits for every answer.
+    ///
+    /// # Errors
+    /// `-32603`: the client did not answer.
+    pub(super) async fn ask(
+        &self,
+        requests: &Map<String, Value>,
+        events: &Events,
+    ) -> Result<Map<String, Value>, RpcError> {
+        let mut open = Vec::with_capacity(requests.len());
+        for (key, request) in requests {
+            let asked = self.open();
+            let message = ask(asked.id, request, self.handshake.revision);
+            events.send(message).await.map_err(|_| {
+                RpcError::internal(
+                    "The tool has a question; to be asked, send \"Accept: text/event-stream\"",
+                )
+            })?;
+            open.push((key, asked));
+        }
+        let mut answers = Map::new();
+        for (key, mut asked) in open {
+            let answer = match (&mut asked.answer).await {
+                Ok(answer) => answer,
+                Err(_) => Err("it went away".to_owned()),
+            };
+            let answer = answer.map_err(|reason| {
+                RpcError::internal(format!("The client did not answer {key:?}: {reason}"))
+            })?;
+            answers.insert(key.clone(), answer);
+        }
+        Ok(answers)
+    }
+
+    fn open(&self) -> Asked<'_> {
+        let (sender, answer) = oneshot::channel();
+        // What JavaScript can count to. Nobody else's guess, and no earlier session's number.
+        let id = rand::rng().random_range(1..1 << 53);
+        self.asked.lock().insert(id, sender);
+        Asked {
+            session: self,
+            id,
+            answer,
+        }
+    }
+}
+
+/// A question that is open until this is dropped.
+struct Asked<'a> {
+    session: &'a Session,
+    id: u64,
+    answer: oneshot::Receiver<Answer>,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.session.asked.lock().remove(&self.id);
+    }
+}
+
+/// The message of an error object.
+fn words(error: &str) -> String {
+    const MOST: usize = 512;
+    let error: Value = serde_json::from_str(error).unwrap_or_default();
+    let mut words = error["message"].as_str().unwrap_or("no reason").to_owned();
+    words.truncate(words.floor_char_boundary(MOST));
+    words
+}

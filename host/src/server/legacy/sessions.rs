@@ -1,0 +1,136 @@
+//! Sessions over HTTP (MCP 2025-11-25, "Session management").
+//!
+//! Invariants: `Mcp-Session-Id` is what the client said in `initialize`, sealed for its caller; so a
+//! session costs nothing while no request of it runs, outlives a restart, and is good on every node
+//! with the same key. What a node remembers beside is the log level, of so many sessions.
+
+use super::running::Running;
+use super::session::Session;
+use crate::call::Sealer;
+use crate::limits::LEGACY_SESSIONS;
+use crate::protocol::legacy::{Handshake, Revision};
+use crate::protocol::{ClientFeatures, Level};
+use crate::task::Principal;
+use indexmap::IndexMap;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+/// Names the form of what is sealed; another form gets another name.
+const FORM: &str = "cofferdam session 1";
+
+/// Tells sessions apart.
+type Key = [u8; 16];
+
+/// Those of this node.
+#[derive(Default)]
+pub(crate) struct Sessions(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    /// Of which something runs now.
+    active: HashMap<Key, Weak<Session>>,
+    /// The one that was set last is the last one.
+    levels: IndexMap<Key, Level>,
+}
+
+impl Sessions {
+    /// The id of a new session; `None` if it cannot be sealed, which does not happen.
+    pub(super) fn begin(sealer: &Sealer, caller: &Principal, said: Handshake) -> Option<String> {
+        let key: Key = rand::random();
+        let plain = postcard::to_allocvec(&(key, said.revision.name(), said.features)).ok()?;
+        sealer.seal(&about(caller), &plain)
+    }
+
+    /// The session of an id, if it is one of this caller's.
+    pub(super) fn find(
+        &self,
+        sealer: &Sealer,
+        caller: &Principal,
+        id: &str,
+    ) -> Option<(Key, Arc<Session>)> {
+        let plain = sealer.open(&about(caller), id)?;
+        let (key, revision, features): (Key, &str, ClientFeatures) =
+            postcard::from_bytes(&plain).ok()?;
+        let revision = Revision::from_name(revision)?;
+        let mut known = self.0.lock();
+        if let Some(session) = known.active.get(&key).and_then(Weak::upgrade) {
+            return Some((key, session));
+        }
+        if known.active.len() == known.active.capacity() {
+            known.active.retain(|_, session| session.strong_count() > 0);
+        }
+        let handshake = Handshake { revision, features };
+        let level = known.levels.get(&key).copied();
+        let session = Arc::new(Session::new(handshake, Arc::<Running>::default(), level));
+        known.active.insert(key, Arc::downgrade(&session));
+        Some((key, session))
+    }
+
+    /// Remembers a level for requests to come.
+    pub(super) fn set_level(&self, key: Key, level: Level) {
+        let levels = &mut self.0.lock().levels;
+        levels.shift_remove(&key);
+        if levels.len() >= LEGACY_SESSIONS {
+            levels.shift_remove_index(0);
+        }
+        levels.insert(key, level);
+    }
+}
+
+fn about(caller: &Principal) -> Vec<u8> {
+    let parts = [FORM, &caller.tenant, &caller.subject];
+    serde_json::to_vec(&parts).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_good_for_its_caller_only_and_on_every_node_with_the_key() {
+        let principal = |subject: &str| Principal {
+            subject: subject.into(),
+            ..Principal::anonymous()
+        };
+        let (one, other) = (principal("one"), principal("other"));
+        let said = Handshake {
+            revision: Revision::V20250618,
+            features: ClientFeatures::ELICITATION_FORM,
+        };
+        let sealer = Sealer::new([7; 32]);
+        let id = Sessions::begin(&sealer, &one, said).unwrap();
+        let node = Sessions::default();
+        let (key, session) = node.find(&Sealer::new([7; 32]), &one, &id).unwrap();
+        assert_eq!(session.handshake, said);
+        let again = node.find(&sealer, &one, &id).unwrap().1;
+        assert!(Arc::ptr_eq(&session, &again));
+        assert!(node.find(&sealer, &other, &id).is_none());
+        assert!(node.find(&Sealer::new([8; 32]), &one, &id).is_none());
+        assert!(node.find(&sealer, &one, &format!("{id}A")).is_none());
+
+        // What is remembered of a session in which nothing runs.
+        node.set_level(key, Level::Error);
+        drop((session, again));
+        let (_, session) = node.find(&sealer, &one, &id).unwrap();
+        assert_eq!(session.level(), Level::Error);
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_sessions() {
+        let sealer = Sealer::new([7; 32]);
+        let (caller, node) = (Principal::anonymous(), Sessions::default());
+        let said = Handshake {
+            revision: Revision::V20251125,
+            features: ClientFeatures::empty(),
+        };
+        for _ in 0..LEGACY_SESSIONS + 100 {
+            let id = Sessions::begin(&sealer, &caller, said).unwrap();
+            let (key, _session) = node.find(&sealer, &caller, &id).unwrap();
+            node.set_level(key, Level::Debug);
+        }
+        let known = node.0.lock();
+        assert_eq!(known.levels.len(), LEGACY_SESSIONS);
+        assert!(known.active.capacity() < 64, "{}", known.active.capacity());
+    }
+}
