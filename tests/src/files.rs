@@ -17,7 +17,7 @@ pub fn root() -> PathBuf {
 ///
 /// # Panics
 /// If there is none.
-pub(crate) fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     if let Some(path) = env::var_os("COFFERDAM_BIN") {
         return PathBuf::from(path);
     }
@@ -65,6 +65,20 @@ pub fn node_modules() -> PathBuf {
 /// If it was not installed.
 pub fn node() -> PathBuf {
     let path = node_modules().join(".bin/node");
+    assert!(
+        path.exists(),
+        "{} is missing: run `cargo xtask test`, which installs it",
+        path.display()
+    );
+    path
+}
+
+/// The Python of the environment that holds the pinned Python packages of clients.
+///
+/// # Panics
+/// If it was not installed.
+pub fn python() -> PathBuf {
+    let path = target().join("tools/clients-python/bin/python");
     assert!(
         path.exists(),
         "{} is missing: run `cargo xtask test`, which installs it",

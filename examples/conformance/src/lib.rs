@@ -3,6 +3,7 @@
 
 mod arguments;
 mod content;
+mod earlier;
 mod questions;
 mod stream;
 mod tasks;
@@ -29,6 +30,11 @@ cofferdam_guest::export!(
     questions::test_input_required_result_multi_round,
     questions::test_input_required_result_tampered_state,
     questions::test_input_required_result_capabilities,
+    earlier::test_tool_with_logging,
+    earlier::test_sampling,
+    earlier::test_elicitation,
+    earlier::test_elicitation_sep1034_defaults,
+    earlier::test_elicitation_sep1330_enums,
     tasks::greet,
     tasks::slow_compute,
     tasks::failing_job,

@@ -281,21 +281,17 @@ async fn work_on(
 
 /// Opens the stream of a session, where its client hears that tools changed.
 fn follow(caller: Caller, head: &Parts, server: Arc<Server>) -> Response<ResponseBody> {
-    if let Err(reply) = server.check_session(&caller, &head.headers) {
-        return whole(reply);
-    }
+    let place = match server.session_stream(&caller, &head.headers) {
+        Ok(place) => place,
+        Err(reply) => return whole(reply),
+    };
     let events = Arc::new(Events::new(true));
     let keep_alive = Duration::from_millis(server.settings().server.keep_alive_ms);
     let told = Arc::clone(&events);
     let work = Box::pin(async move {
-        if let Err(error) = server.tell_changes(&caller, &told).await {
-            tracing::debug!(error = &*error.message, "a stream of changes ended");
-        }
-        Reply {
-            status: 200,
-            body: None,
-            session: None,
-        }
+        server.tell_changes(&caller, &told).await;
+        drop(place);
+        Reply::default()
     });
     stream(work, events, keep_alive)
 }

@@ -140,9 +140,7 @@ impl Client {
         let events = Arc::new(Events::new(true));
         let told = Arc::clone(&events);
         let work = Box::pin(async move {
-            if let Err(error) = server.tell_changes(&caller, &told).await {
-                tracing::warn!(error = &*error.message, "the client is not told of changes");
-            }
+            server.tell_changes(&caller, &told).await;
             Response::default()
         });
         self.work.spawn(answer(work, events, self.out.clone()));

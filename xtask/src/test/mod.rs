@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::checkout::Checkout;
 use crate::process::{cargo, line, run, say, works};
-use crate::{guests, node, servers};
+use crate::{guests, node, servers, venv};
 use counts::Counts;
 
 /// Runs all checks and tests.
@@ -40,6 +40,7 @@ pub(crate) fn run_all(checkout: &Checkout) -> Result<()> {
 /// What the tests use beside the workspace's own build.
 fn prepare(checkout: &Checkout) -> Result<()> {
     node::install(checkout, "tests/clients", "node")?;
+    venv::install(checkout, "tests/clients/python", "clients-python")?;
     for server in [servers::REGISTRY, servers::POSTGRES, servers::NGINX] {
         server.install(checkout)?;
     }

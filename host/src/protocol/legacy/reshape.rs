@@ -43,18 +43,33 @@ pub fn result(result: &RawValue, revision: Revision) -> Value {
             members.remove("_meta");
         }
     }
-    let fits = members
-        .get("structuredContent")
-        .is_some_and(Value::is_object);
-    if !fits || revision < Revision::V20250618 {
-        members.remove("structuredContent");
-    }
-    if revision < Revision::V20250618
-        && let Some(blocks) = members.get_mut("content").and_then(Value::as_array_mut)
-    {
-        blocks.iter_mut().for_each(unlink);
+    let knows = |structured: &Value| structured.is_object() && revision >= Revision::V20250618;
+    let unknown = match members.get("structuredContent") {
+        Some(structured) if !knows(structured) => members.remove("structuredContent"),
+        _ => None,
+    };
+    if let Some(blocks) = members.get_mut("content").and_then(Value::as_array_mut) {
+        if revision < Revision::V20250618 {
+            blocks.iter_mut().for_each(unlink);
+        }
+        if let Some(structured) = unknown {
+            tell(blocks, &structured);
+        }
     }
     result
+}
+
+/// A value as text, for clients that know no such value, unless a block tells it already.
+fn tell(blocks: &mut Vec<Value>, structured: &Value) {
+    let told = |block: &Value| {
+        let text = block["text"].as_str();
+        text.is_some_and(|text| {
+            serde_json::from_str::<Value>(text).is_ok_and(|it| it == *structured)
+        })
+    };
+    if !blocks.iter().any(told) {
+        blocks.push(json!({ "type": "text", "text": structured.to_string() }));
+    }
 }
 
 /// A link as text, for clients that know no links.
@@ -127,13 +142,25 @@ mod tests {
             "_meta": { "own": 1 },
         });
         assert_eq!(result(&modern, Revision::V20251125), expected);
+        let text = |text: &str| json!({ "type": "text", "text": text });
         let expected = json!({
-            "content": [{ "type": "text", "text": "a: file:///a" }],
+            "content": [text("a: file:///a"), text(r#"{"a":1}"#)],
             "_meta": { "own": 1 },
         });
         assert_eq!(result(&modern, Revision::V20250326), expected);
-        let list = raw(&json!({ "content": [], "structuredContent": [1], "_meta": {} }));
-        assert_eq!(result(&list, Revision::V20251125), json!({ "content": [] }));
+        let told = json!({ "content": [text("[1]")] });
+        for content in [json!([]), json!([text("[1]")]), json!([text(" [ 1 ]")])] {
+            let list = raw(&json!({ "content": content, "structuredContent": [1], "_meta": {} }));
+            let older = result(&list, Revision::V20251125);
+            assert_eq!(
+                older["content"].as_array().map(Vec::len),
+                Some(1),
+                "{older}"
+            );
+            assert!(older.get("structuredContent").is_none());
+        }
+        let list = raw(&json!({ "content": [], "structuredContent": [1] }));
+        assert_eq!(result(&list, Revision::V20251125), told);
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub(super) use sessions::Sessions;
 use self::session::Session;
 use super::{Response, Server, Via, refuse, sees};
 use crate::call::Events;
+use crate::places::Place;
 use crate::protocol::legacy::{Handshake, Revision, handshake, is_modern, tools_changed};
 use crate::protocol::{Code, Incoming, Message, RpcError, failure, success};
 use crate::tenants::Caller;
@@ -172,12 +173,29 @@ impl Server {
         }
     }
 
-    /// Tells a client of an earlier revision when its list of tools changed, until the server stops.
+    /// A place for the stream of the session that headers name.
     ///
     /// # Errors
-    /// Too many streams are open.
-    pub async fn tell_changes(&self, caller: &Caller, events: &Events) -> Result<(), RpcError> {
-        let _places = self.places(&caller.tenant)?;
+    /// How the request is to be answered: there is no such session of this caller's, or too many streams
+    /// are open.
+    pub fn session_stream(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+    ) -> Result<StreamPlace, Response> {
+        self.session(caller, headers)
+            .map_err(|refusal| refusal.answer(None))?;
+        let places = self.places(&caller.tenant);
+        places.map(StreamPlace).map_err(|error| Response {
+            status: 503,
+            body: Some(failure(None, &error)),
+            session: None,
+        })
+    }
+
+    /// Tells a client of an earlier revision when its list of tools changed, until the server stops or
+    /// nobody takes it.
+    pub async fn tell_changes(&self, caller: &Caller, events: &Events) {
         let mut catalog = self.catalog.changes();
         let view = || {
             let now = self.catalog.now();
@@ -185,32 +203,24 @@ impl Server {
         };
         let mut seen = view();
         loop {
-            tokio::select! {
-                () = self.stopping().cancelled() => return Ok(()),
-                changed = catalog.changed() => {
-                    let now = view();
-                    if changed.is_err() {
-                        return Ok(());
-                    }
-                    if std::mem::replace(&mut seen, now) != now {
-                        events.send(tools_changed()).await.map_err(|error| {
-                            RpcError::internal(error.to_string())
-                        })?;
-                    }
-                }
+            let changed = tokio::select! {
+                () = self.stopping().cancelled() => return,
+                changed = catalog.changed() => changed,
+            };
+            let now = view();
+            let told = match std::mem::replace(&mut seen, now) == now {
+                true => Ok(()),
+                false => events.send(tools_changed()).await,
+            };
+            if changed.is_err() || told.is_err() {
+                return;
             }
         }
     }
-
-    /// Is there a session of this caller's that a request for its stream names?
-    ///
-    /// # Errors
-    /// How the request is to be answered.
-    pub fn check_session(&self, caller: &Caller, headers: &HeaderMap) -> Result<(), Response> {
-        let session = self.session(caller, headers);
-        session.map(|_| ()).map_err(|refusal| refusal.answer(None))
-    }
 }
+
+/// A place among the streams that are open.
+pub struct StreamPlace(#[expect(dead_code, reason = "held")] (Place, Place));
 
 /// Why a message belongs to no session.
 struct NoSession {

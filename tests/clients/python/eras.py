@@ -1,0 +1,77 @@
+"""Drives the official Python SDK against a server that serves the conformance component.
+
+    python eras.py MODE http URL
+    python eras.py MODE stdio COMMAND ARGUMENT...
+
+MODE is `legacy` or a revision. Prints a word for each thing that worked; exits with an error at the
+first that did not.
+"""
+
+import sys
+
+import anyio
+from mcp import Client, MCPError, StdioServerParameters, types
+
+mode, kind, *target = sys.argv[1:]
+asked, reports = [], []
+
+
+async def answer(_context, params):
+    asked.append(params.message)
+    return types.ElicitResult(
+        action="accept", content={"username": "ada", "email": "ada@example.com"}
+    )
+
+
+async def report(progress, _total, _message):
+    reports.append(progress)
+
+
+async def main():
+    server = (
+        target[0]
+        if kind == "http"
+        else StdioServerParameters(command=target[0], args=target[1:])
+    )
+    async with Client(server, mode=mode, elicitation_callback=answer) as client:
+        assert (client.protocol_version >= "2026") == (mode != "legacy"), client.protocol_version
+        print("connect")
+
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert "greet" in names, names
+        # What only runs as a task is not for clients that know none.
+        assert mode != "legacy" or "failing_job" not in names, names
+        print("list")
+
+        greeting = await client.call_tool("greet", {"name": "Ada"})
+        assert greeting.content[0].text == "Hello, Ada!", greeting
+        assert (await client.call_tool("test_error_handling", {})).is_error
+        try:
+            await client.call_tool("nothing", {})
+        except MCPError as error:
+            assert error.code == -32602, error
+        else:
+            raise AssertionError("an unknown tool was called")
+        print("call")
+
+        await client.call_tool("test_tool_with_progress", {}, progress_callback=report)
+        assert reports == [0, 50, 100], reports
+        print("progress")
+
+        message = "Who are you?"
+        answered = await client.call_tool("test_elicitation", {"message": message})
+        text = answered.content[0].text
+        assert "action=accept" in text and "ada@example.com" in text, text
+        assert asked == [message], asked
+        print("question")
+
+        slow = {"seconds": 60, "label": "slow"}
+        with anyio.move_on_after(0.2) as scope:
+            await client.call_tool("slow_compute", slow)
+        assert scope.cancelled_caught
+        # The connection is good for more.
+        await client.call_tool("greet", {"name": "Bob"})
+        print("cancel")
+
+
+anyio.run(main)
