@@ -52,8 +52,9 @@ const reports = [];
 const schema = era === "first" ? [firstTypes.CallToolResultSchema] : [];
 const options = { onprogress: ({ progress }) => reports.push(progress) };
 await client.callTool({ name: "test_tool_with_progress", arguments: {} }, ...schema, options);
-// A response overtakes, within the SDK, the notification that came right before it.
-assert.deepEqual(reports.slice(0, 2), [0, 50]);
+// Within the SDK a response overtakes notifications that were read together with it.
+assert(reports.length > 0);
+assert.deepEqual(reports, [0, 50, 100].slice(0, reports.length));
 console.log("progress");
 
 const message = "Who are you?";
