@@ -30,3 +30,4 @@ pub mod store;
 pub mod task;
 pub mod tenants;
 pub mod transport;
+pub mod webhook;

@@ -20,6 +20,18 @@ pub const DATA_FOLDERS: u32 = 1_000;
 /// Most requests at once of a client on standard input, or in one session of an earlier revision. More:
 /// `-32603`.
 pub const REQUESTS_AT_ONCE: usize = 1_024;
+/// Changes of tasks that wait for one webhook. More: they are not sent, and the log says so.
+pub const WEBHOOK_QUEUE: usize = 10_000;
+/// Requests to one webhook at a time.
+pub const WEBHOOK_AT_ONCE: usize = 4;
+/// Time a webhook has to answer. Longer: it is tried again.
+pub const WEBHOOK_TIME: Duration = Duration::from_secs(10);
+/// Tries of a delivery. After the last one it is given up, and the log says so.
+pub const WEBHOOK_TRIES: u32 = 8;
+/// Pause after the first try of a delivery; each is four times as long as the one before it.
+pub const WEBHOOK_PAUSE: Duration = Duration::from_secs(1);
+/// Longest pause between two tries of a delivery.
+pub const WEBHOOK_PAUSE_MOST: Duration = Duration::from_secs(600);
 /// Most input requests a guest may ask at once. More: the guest gets `invalid`.
 pub const INPUTS_AT_ONCE: usize = 32;
 /// Most input requests of one call over its life. More: the guest gets `invalid`.

@@ -14,8 +14,11 @@ pub use jwt::{ALGORITHMS, JwtOptions, Jwts};
 pub use keys::{KeyError, KeySource};
 
 use crate::task::Principal;
-use hyper::header::{AUTHORIZATION, HeaderMap};
+use async_trait::async_trait;
+use hyper::header::AUTHORIZATION;
+pub use hyper::header::HeaderMap;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// How callers are told apart.
 pub enum Auth {
@@ -25,6 +28,29 @@ pub enum Auth {
     Bearer(Tokens),
     /// By tokens of an authorization server.
     Jwt(Box<Jwts>),
+    /// As the program decides that embeds the server.
+    Own(Arc<dyn Authenticator>),
+}
+
+/// Tells callers apart, for a program that embeds the server.
+#[async_trait]
+pub trait Authenticator: Send + Sync + 'static {
+    /// Who a request is from. What it says must not be logged or kept: it may hold a token.
+    ///
+    /// # Errors
+    /// [`Refused`]. A missing and a bad token are to be refused alike.
+    async fn identify(&self, headers: &HeaderMap) -> Result<Identity, Refused>;
+
+    /// The value of `WWW-Authenticate` for a refusal.
+    fn challenge(&self, refused: Refused) -> String {
+        let _ = refused;
+        "Bearer".to_owned()
+    }
+
+    /// The protected resource's metadata (RFC 9728), if there is any.
+    fn metadata(&self) -> Option<Value> {
+        None
+    }
 }
 
 /// Who a token is good for.
@@ -70,6 +96,7 @@ impl Auth {
                 jwts.check(token(headers).ok_or(Refused::Unauthorized)?)
                     .await
             }
+            Self::Own(own) => own.identify(headers).await,
         }
     }
 
@@ -83,7 +110,11 @@ impl Auth {
     /// the tokens.
     #[must_use]
     pub fn metadata(&self) -> Option<Value> {
-        let Self::Jwt(jwts) = self else { return None };
+        let jwts = match self {
+            Self::Jwt(jwts) => jwts,
+            Self::Own(own) => return own.metadata(),
+            Self::None | Self::Bearer(_) => return None,
+        };
         let options = jwts.options();
         Some(json!({
             "resource": options.audience,
@@ -96,6 +127,9 @@ impl Auth {
     /// The value of `WWW-Authenticate` for a refusal.
     #[must_use]
     pub fn challenge(&self, refused: Refused) -> String {
+        if let Self::Own(own) = self {
+            return own.challenge(refused);
+        }
         let mut parts = Vec::new();
         if refused == Refused::Scope {
             parts.push("error=\"insufficient_scope\"".to_owned());

@@ -6,8 +6,10 @@
 mod folder;
 mod follow;
 
+use crate::auth::{Auth, Authenticator};
 use crate::catalog::{Archive, ArchiveError, CatalogError, CatalogParts, LiveCatalog, Watch};
-use crate::config::Config;
+use crate::config::{Arguments, Config, ConfigError};
+use crate::grants::GrantPolicy;
 use crate::journal::{Origin, Rehearsal};
 use crate::limits::DATABASE_COUNT_PAUSE;
 use crate::registry::{FetchError, Mirror};
@@ -15,7 +17,8 @@ use crate::rehearse::Death;
 use crate::runtime::{CompileCache, Compiler, EngineError, Runtime};
 use crate::server::{Parts, Server};
 use crate::store::{self, LockError, Store, StoreError, StoreOptions};
-use crate::task::{Janitor, NodeId};
+use crate::task::{Janitor, NodeId, Notifier};
+use crate::webhook::Webhook;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -54,10 +57,35 @@ pub enum BuildError {
 }
 
 /// What a server is to be.
+///
+/// ```
+/// use cofferdam::builder::ServerBuilder;
+/// use cofferdam::transport::HttpTransport;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let (tools, data) = (folder.path().join("tools"), folder.path().join("data"));
+/// # std::fs::create_dir(&tools)?;
+/// // Every component in the folder serves, and whatever comes there later.
+/// let running = ServerBuilder::serving([tools], data)?.build().await?.run().await?;
+/// let http = HttpTransport::bind("127.0.0.1:0").await?;
+/// println!("clients connect to {}", http.url());
+/// let served = tokio::spawn(http.serve(running.server().clone()));
+///
+/// // Until the program has enough of it:
+/// running.server().stopping().cancel();
+/// served.await?;
+/// running.stop().await;
+/// # Ok(())
+/// # }
+/// ```
 pub struct ServerBuilder {
     config: Config,
     compiler: Compiler,
     rehearse: Option<Death>,
+    store: Option<Arc<dyn Store>>,
+    notifiers: Vec<Arc<dyn Notifier>>,
 }
 
 impl ServerBuilder {
@@ -68,7 +96,129 @@ impl ServerBuilder {
             config,
             compiler: Compiler::Thread,
             rehearse: None,
+            store: None,
+            notifiers: Vec::new(),
         }
+    }
+
+    /// A server of the components at these places (files, folders, `oci://` references), with every
+    /// setting at its default, which keeps what must survive in the folder `data`.
+    ///
+    /// # Errors
+    /// [`ConfigError`]: one of the places is not there.
+    pub fn serving<P: Into<PathBuf>>(
+        tools: impl IntoIterator<Item = P>,
+        data: impl Into<PathBuf>,
+    ) -> Result<Self, ConfigError> {
+        Config::read(Arguments {
+            paths: tools.into_iter().map(Into::into).collect(),
+            data: Some(data.into()),
+            ..Arguments::default()
+        })
+        .map(Self::new)
+    }
+
+    /// Keeps tasks in this store, in place of the configured one.
+    ///
+    /// ```
+    /// # use cofferdam::builder::ServerBuilder;
+    /// use cofferdam::store::{MemoryStore, StoreOptions};
+    /// use std::sync::Arc;
+    ///
+    /// # fn example(builder: ServerBuilder) -> ServerBuilder {
+    /// let store = MemoryStore::new(StoreOptions::default());
+    /// builder.store(Arc::new(store))
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Has this one told of every change to a task, too. A [`crate::webhook::Webhook`] is ready-made.
+    ///
+    /// ```
+    /// # use cofferdam::builder::ServerBuilder;
+    /// use async_trait::async_trait;
+    /// use cofferdam::task::{Notifier, Task, TaskId};
+    ///
+    /// struct Print;
+    ///
+    /// #[async_trait]
+    /// impl Notifier for Print {
+    ///     async fn changed(&self, _: TaskId, task: &Task) {
+    ///         println!("a task of {} is {}", task.served_as, task.status.name());
+    ///     }
+    /// }
+    ///
+    /// # fn example(builder: ServerBuilder) -> ServerBuilder {
+    /// builder.notify(Print)
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn notify(mut self, notifier: impl Notifier) -> Self {
+        self.notifiers.push(Arc::new(notifier));
+        self
+    }
+
+    /// Tells callers apart like this, in place of the configured way.
+    ///
+    /// ```
+    /// # use cofferdam::builder::ServerBuilder;
+    /// use async_trait::async_trait;
+    /// use cofferdam::auth::{Authenticator, HeaderMap, Identity, Refused};
+    /// use cofferdam::task::Principal;
+    ///
+    /// /// Behind a proxy that authenticates, and that nobody can go past.
+    /// struct Proxy;
+    ///
+    /// #[async_trait]
+    /// impl Authenticator for Proxy {
+    ///     async fn identify(&self, headers: &HeaderMap) -> Result<Identity, Refused> {
+    ///         let user = headers.get("x-user").and_then(|user| user.to_str().ok());
+    ///         let subject = user.ok_or(Refused::Unauthorized)?.to_owned();
+    ///         let principal = Principal { tenant: String::new(), subject };
+    ///         Ok(Identity { principal, in_scope: true })
+    ///     }
+    /// }
+    ///
+    /// # fn example(builder: ServerBuilder) -> ServerBuilder {
+    /// builder.auth(Proxy)
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn auth(mut self, authenticator: impl Authenticator) -> Self {
+        self.config.auth = Auth::Own(Arc::new(authenticator));
+        self
+    }
+
+    /// Decides what each component may reach, in place of what the configuration grants its source.
+    ///
+    /// ```
+    /// # use cofferdam::builder::ServerBuilder;
+    /// use cofferdam::grants::{Candidate, Environment, Grants};
+    /// use std::{collections::BTreeMap, sync::Arc};
+    ///
+    /// # fn example(builder: ServerBuilder) -> ServerBuilder {
+    /// builder.grants(|component: &Candidate<'_>| {
+    ///     if component.imports.iter().any(|import| import.starts_with("wasi:sockets/")) {
+    ///         return Err("no sockets here".to_owned());
+    ///     }
+    ///     let variables = BTreeMap::from([("STAGE".to_owned(), "test".to_owned())]);
+    ///     let environment = Environment::new(variables, BTreeMap::new());
+    ///     let environment = environment.map_err(|error| error.to_string())?;
+    ///     Ok(Arc::new(Grants { environment, ..Grants::default() }))
+    /// })
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn grants(mut self, policy: impl GrantPolicy + 'static) -> Self {
+        let policy: Arc<dyn GrantPolicy> = Arc::new(policy);
+        for source in &mut self.config.sources {
+            source.policy = Some(Arc::clone(&policy));
+        }
+        self
     }
 
     /// Has components compiled elsewhere.
@@ -94,6 +244,8 @@ impl ServerBuilder {
             config,
             compiler,
             rehearse,
+            store: own_store,
+            mut notifiers,
         } = self;
         let Config {
             data,
@@ -103,8 +255,12 @@ impl ServerBuilder {
             sources,
             auth,
             tenants,
+            webhooks,
             ..
         } = config;
+        for options in webhooks {
+            notifiers.push(Arc::new(Webhook::new(options)));
+        }
         let (data, lock) = folder::own(data)?;
         let archive = Archive::open(&data.join("components"))?;
         let compiled = data.join("compiled");
@@ -126,9 +282,10 @@ impl ServerBuilder {
             count_pause: DATABASE_COUNT_PAUSE,
             die_at_write: rehearse.and_then(Death::write),
         };
-        let store: Option<Arc<dyn Store>> = match settings.tasks.enabled {
-            true => Some(store::open(&store, &data, store_options).await?),
-            false => None,
+        let store: Option<Arc<dyn Store>> = match (own_store, settings.tasks.enabled) {
+            (_, false) => None,
+            (Some(own), true) => Some(own),
+            (None, true) => Some(store::open(&store, &data, store_options).await?),
         };
         let shared = store.as_ref().and_then(|store| store.shared());
         let catalog = LiveCatalog::load(CatalogParts {
@@ -160,6 +317,7 @@ impl ServerBuilder {
             origin,
             auth,
             tenants,
+            notifiers,
         });
         Ok(ReadyServer {
             server,
@@ -189,6 +347,15 @@ impl ReadyServer {
     /// [`StoreError`].
     pub async fn resume(&self) -> Result<usize, StoreError> {
         self.server.resume().await
+    }
+
+    /// Goes on with tasks, and begins all that a server does by itself.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn run(self) -> Result<RunningServer, StoreError> {
+        self.resume().await?;
+        Ok(self.start())
     }
 
     /// Begins all that a server does by itself: it sweeps tasks, and follows files and tags.

@@ -2,6 +2,7 @@
 
 use super::{Archive, ArchiveError, Component, Kept, Tool};
 use crate::config::Source;
+use crate::grants::Candidate;
 use crate::journal::Digest;
 use crate::limits::TOOLS_PER_COMPONENT;
 use crate::registry;
@@ -61,8 +62,16 @@ impl Loader {
             .await
             .map_err(|error| error.to_string())?;
         let imports = program.imports();
-        source
-            .grants
+        let grants = match &source.policy {
+            None => Arc::clone(&source.grants),
+            Some(policy) => policy.grants(&Candidate {
+                name,
+                digest,
+                imports: &imports,
+                signer: signer.as_ref(),
+            })?,
+        };
+        grants
             .check_imports(imports.iter().map(String::as_str))
             .map_err(|error| error.to_string())?;
         let listed = self
@@ -83,7 +92,7 @@ impl Loader {
             source: source_id(source).into(),
             digest: digest.to_owned(),
             program,
-            grants: Arc::clone(&source.grants),
+            grants,
             limits: source.limits,
             tasks: source.tasks,
             signer,

@@ -104,7 +104,7 @@ impl Place<'_> {
 }
 
 /// What may carry keys and names: TLS, or no network at all.
-fn is_url(text: &str) -> bool {
+pub(super) fn is_url(text: &str) -> bool {
     let Ok(url) = text.parse::<hyper::Uri>() else {
         return false;
     };

@@ -5,12 +5,13 @@ use super::raw::{File, ToolsItem};
 use super::{Arguments, ConfigError, around};
 use crate::admin::AdminOptions;
 use crate::auth::Auth;
-use crate::grants::Grants;
+use crate::grants::{GrantPolicy, Grants};
 use crate::limits::{RunLimits, TaskDefaults};
 use crate::registry::{Client, Reference, ReferenceError};
 use crate::settings::Settings;
 use crate::signature::{PublicKey, SignatureError};
 use crate::tenants::Tenants;
+use crate::webhook::WebhookOptions;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,8 @@ pub struct Config {
     pub admin: Option<AdminOptions>,
     /// What callers may.
     pub tenants: Tenants,
+    /// Where changes of tasks are sent.
+    pub webhooks: Vec<WebhookOptions>,
     /// Serve beyond this machine without telling callers apart.
     pub allow_anonymous: bool,
 }
@@ -99,7 +102,7 @@ impl fmt::Display for Location {
 }
 
 /// A component, or a folder of them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Source {
     /// Where it is.
     pub location: Location,
@@ -113,6 +116,8 @@ pub struct Source {
     pub prefix: String,
     /// What its components may reach.
     pub grants: Arc<Grants>,
+    /// Decides that instead, if there is one.
+    pub policy: Option<Arc<dyn GrantPolicy>>,
     /// What calls of its tools start with.
     pub limits: RunLimits,
     /// What tasks of its tools are given.
@@ -130,6 +135,7 @@ impl Source {
             signed_by: Vec::new(),
             prefix: String::new(),
             grants: Arc::default(),
+            policy: None,
             limits: RunLimits::new(&settings.sandbox, &settings.tasks),
             tasks: TaskDefaults::new(&settings.tasks),
         }
@@ -198,6 +204,7 @@ impl Config {
                 signed_by: place.keys(&key("signed-by"), tools.signed_by, &beside)?,
                 prefix: tools.prefix,
                 grants: Arc::new(grants),
+                policy: None,
                 limits: place.limits(index, &tools.limits, &settings)?,
                 tasks: place.tasks(index, &tools.tasks, &settings)?,
             });
@@ -225,6 +232,7 @@ impl Config {
         if tenants.are_named() && !auth.is_some() {
             return place.bad("tenants", "callers are not told apart without [auth]");
         }
+        let webhooks = place.webhooks(file.webhooks, &beside)?;
         let admin = place.admin(file.admin, arguments.admin)?;
         let chosen = |key, typed, written, default: &str| {
             place.chosen(key, typed, written, || default.to_owned())
@@ -302,6 +310,7 @@ impl Config {
             auth,
             admin,
             tenants,
+            webhooks,
             allow_anonymous: arguments.allow_anonymous,
         })
     }

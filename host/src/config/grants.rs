@@ -12,13 +12,8 @@ pub(super) fn grants(
     raw: raw::Grants,
     beside: &dyn Fn(PathBuf) -> PathBuf,
 ) -> Result<Grants, GrantError> {
-    let secrets = raw.secrets.into_iter().map(|(name, secret)| {
-        let secret = match secret {
-            raw::Secret::Env(variable) => Secret::Variable(variable),
-            raw::Secret::File(path) => Secret::File(beside(path)),
-        };
-        (name, secret)
-    });
+    let secrets = raw.secrets.into_iter();
+    let secrets = secrets.map(|(name, secret)| (name, Secret::from_raw(secret, beside)));
     let directories = raw.directories.into_iter().map(|directory| Directory {
         host: beside(directory.host),
         guest: directory.guest,
@@ -38,4 +33,14 @@ pub(super) fn grants(
         http: http.transpose()?,
         sockets: sockets.transpose()?,
     })
+}
+
+impl Secret {
+    /// As it is written in the file.
+    pub(super) fn from_raw(raw: raw::Secret, beside: &dyn Fn(PathBuf) -> PathBuf) -> Self {
+        match raw {
+            raw::Secret::Env(variable) => Self::Variable(variable),
+            raw::Secret::File(path) => Self::File(beside(path)),
+        }
+    }
 }

@@ -13,6 +13,7 @@ mod raw;
 mod stdio;
 mod tenants;
 mod tools;
+mod webhooks;
 
 pub use check::{Config, DataFolder, Location, STATE_KEY, Source, StateKeys};
 pub use stdio::StdioArguments;

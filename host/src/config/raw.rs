@@ -24,6 +24,18 @@ pub(super) struct File {
     pub(super) auth: Auth,
     pub(super) admin: Admin,
     pub(super) tenants: BTreeMap<String, Tenant>,
+    pub(super) webhooks: Vec<Webhook>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Webhook {
+    pub(super) url: String,
+    /// Signs what is sent.
+    pub(super) secret: Secret,
+    /// States of tasks; all if it is empty.
+    #[serde(default)]
+    pub(super) events: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]

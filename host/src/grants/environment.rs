@@ -17,6 +17,25 @@ pub enum Secret {
     File(PathBuf),
 }
 
+impl Secret {
+    /// Reads it; `name` is what it is called in errors.
+    ///
+    /// # Errors
+    /// [`GrantError::NoVariable`], [`GrantError::NoFile`].
+    pub fn read(&self, name: &str) -> Result<String, GrantError> {
+        match self {
+            Self::Variable(variable) => std::env::var(variable)
+                .map_err(|_| GrantError::NoVariable(name.to_owned(), variable.clone())),
+            Self::File(path) => {
+                let text = std::fs::read_to_string(path).map_err(|error| {
+                    GrantError::NoFile(name.to_owned(), path.display().to_string(), error)
+                })?;
+                Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+            }
+        }
+    }
+}
+
 /// Variables and their values.
 #[derive(Clone, Default)]
 pub struct Environment(BTreeMap<String, String>);
@@ -32,16 +51,7 @@ impl Environment {
     ) -> Result<Self, GrantError> {
         let mut all = plain;
         for (name, secret) in secrets {
-            let value = match secret {
-                Secret::Variable(variable) => std::env::var(&variable)
-                    .map_err(|_| GrantError::NoVariable(name.clone(), variable))?,
-                Secret::File(path) => {
-                    let text = std::fs::read_to_string(&path).map_err(|error| {
-                        GrantError::NoFile(name.clone(), path.display().to_string(), error)
-                    })?;
-                    text.strip_suffix('\n').unwrap_or(&text).to_owned()
-                }
-            };
+            let value = secret.read(&name)?;
             if all.insert(name.clone(), value).is_some() {
                 return Err(GrantError::Twice(name));
             }

@@ -8,12 +8,14 @@ mod destinations;
 mod directories;
 mod environment;
 mod http;
+mod policy;
 mod sockets;
 
 pub use destinations::{Addresses, Destination, DestinationError, NotPublic, Scheme};
 pub use directories::{Directories, Directory};
 pub use environment::{Environment, Secret};
 pub use http::Http;
+pub use policy::{Candidate, GrantPolicy};
 pub(crate) use sockets::Names;
 pub use sockets::Sockets;
 

@@ -87,6 +87,7 @@ impl World {
             origin: Origin::Rehearsed(Arc::clone(&rehearsal)),
             auth: Auth::None,
             tenants: Tenants::new(Vec::new(), limits),
+            notifiers: Vec::new(),
         });
         let mut wire = Local {
             server: Arc::clone(&server),

@@ -29,7 +29,7 @@ use crate::protocol::{
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
-use crate::task::{NodeId, NodeOptions, Tasks, Wake};
+use crate::task::{NodeId, NodeOptions, Notifier, Tasks, Wake};
 use crate::tenants::{Caller, Tenant, Tenants};
 use bytes::Bytes;
 use hyper::header::HeaderMap;
@@ -126,6 +126,8 @@ pub struct Parts {
     pub auth: Auth,
     /// What they may.
     pub tenants: Tenants,
+    /// Who hears of every change to a task, beside its owner.
+    pub notifiers: Vec<Arc<dyn Notifier>>,
 }
 
 /// The server behind the transports.
@@ -161,6 +163,7 @@ impl Server {
             origin,
             auth,
             tenants,
+            notifiers,
         } = parts;
         let metrics = Arc::new(Metrics::default());
         metrics.serve(catalog.now().tools().map(|tool| &tool.name));
@@ -171,7 +174,7 @@ impl Server {
         };
         let tasks = |store: Arc<dyn Store>| {
             let node = store.shared().map(|_| node);
-            Tasks::new(store, settings.tasks.clone(), node)
+            Tasks::new(store, settings.tasks.clone(), node, notifiers)
         };
         let (tasks, queue) = store.map(tasks).unzip();
         let driver = Driver {
@@ -221,6 +224,10 @@ impl Server {
         };
         tokio::spawn(worker.run(queue));
         tasks.follow(self.stopping());
+        let (told, stopping) = (Arc::clone(tasks), self.stopping().clone());
+        self.driver
+            .tracker
+            .spawn(async move { told.notify(stopping).await });
         let now = crate::task::now();
         Ok(unfinished.ready.iter().filter(|(_, at)| *at <= now).count())
     }

@@ -22,6 +22,7 @@ pub use postgres::PostgresStore;
 pub use shared::{News, Shared};
 pub use sqlite::SqliteStore;
 
+use crate::limits::{DATABASE_COUNT_PAUSE, TaskLimits};
 use crate::task::{
     Change, Claim, Event, Failure, Millis, NewTask, NodeId, Refusal, Retention, Task, TaskId,
     Writes,
@@ -132,6 +133,19 @@ pub struct StoreOptions {
     pub count_pause: Duration,
     /// For rehearsals: the point of a durable store's writes at which the process kills itself.
     pub die_at_write: Option<u32>,
+}
+
+impl Default for StoreOptions {
+    /// What goes with the defaults of the settings.
+    fn default() -> Self {
+        let limits = TaskLimits::default();
+        Self {
+            max_tasks: limits.max,
+            retention: limits.retention(),
+            count_pause: DATABASE_COUNT_PAUSE,
+            die_at_write: None,
+        }
+    }
 }
 
 /// A task store.

@@ -8,6 +8,7 @@
 use super::id::TaskId;
 use super::listeners::Listeners;
 use super::node::{Node, NodeOptions};
+use super::notify::{Notifications, Notifier};
 use super::record::{Claim, Fence, Millis, NewTask, Principal, Task, Writes};
 use super::runs::{Runs, Signals};
 use super::state::{Event, Failure, Refusal};
@@ -19,6 +20,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// Why a client's request about a task failed.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +63,7 @@ pub struct Tasks {
     pub(super) store: Arc<dyn Store>,
     limits: TaskLimits,
     pub(super) listeners: Arc<Listeners>,
+    notifications: Notifications,
     pub(super) runs: Runs,
     /// In a store that others may use.
     pub(super) node: Option<Node>,
@@ -72,18 +75,20 @@ pub type Wake = (Millis, TaskId);
 
 impl Tasks {
     /// Tasks in a store, and the queue of those that are to run. `node` is what this process is in a
-    /// store that others may use.
+    /// store that others may use; `notifiers` hear of every change that is made here.
     #[must_use]
     pub fn new(
         store: Arc<dyn Store>,
         limits: TaskLimits,
         node: Option<NodeOptions>,
+        notifiers: Vec<Arc<dyn Notifier>>,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Wake>) {
         let (wakes, queue) = mpsc::unbounded_channel();
         let tasks = Arc::new(Self {
             store,
             limits,
             listeners: Arc::default(),
+            notifications: Notifications::new(notifiers),
             runs: Runs::default(),
             node: node.map(Node::new),
             wakes,
@@ -101,6 +106,17 @@ impl Tasks {
     #[must_use]
     pub fn listeners(&self) -> &Arc<Listeners> {
         &self.listeners
+    }
+
+    /// Tells notifiers what changes, until the server stops.
+    pub async fn notify(&self, stopping: CancellationToken) {
+        self.notifications.tell(&*self.store, stopping).await;
+    }
+
+    /// A task changed here.
+    fn changed(&self, id: TaskId) {
+        self.listeners.publish(id);
+        self.notifications.note(id);
     }
 
     /// A caller's task.
@@ -173,7 +189,7 @@ impl Tasks {
                 Some(run) => run.answered.notify_one(),
                 None => self.settle(id).await,
             }
-            self.listeners.publish(id);
+            self.changed(id);
         }
         Ok(())
     }
@@ -214,7 +230,7 @@ impl Tasks {
             Some(run) => run.signals.cancel.cancel(),
             None => self.settle(id).await,
         }
-        self.listeners.publish(id);
+        self.changed(id);
     }
 
     /// Creates a task for a call that runs with this fence, durably. If the future is dropped before it
@@ -235,8 +251,9 @@ impl Tasks {
         let mut nobody = Unknown(Some((Arc::clone(self), id)));
         let created = self.store.create(id, new).await;
         nobody.0 = None;
-        if created.is_err() {
-            self.runs.remove(id);
+        match created {
+            Ok(()) => self.notifications.note(id),
+            Err(_) => drop(self.runs.remove(id)),
         }
         created.map(|()| id)
     }
@@ -270,7 +287,7 @@ impl Tasks {
                 let next = self.next_look(id).await;
                 next.filter(|next| *next > now())
                     .inspect(|next| self.wake(*next, id));
-                self.listeners.publish(id);
+                self.changed(id);
             }
             Err(_) => {
                 self.runs.remove(id);
@@ -308,7 +325,7 @@ impl Tasks {
         match applied {
             Applied::Changed => {
                 self.runs.note(id, |run| run.has_ended |= completes);
-                self.listeners.publish(id);
+                self.changed(id);
             }
             Applied::Quiet | Applied::Unchanged => {}
             Applied::Refused(refusal) => return Err(ReportError::Refused(refusal)),
@@ -366,7 +383,7 @@ impl Tasks {
                 Ok(_) => self.store.get(id).await,
                 Err(error) => Err(error),
             };
-            self.listeners.publish(id);
+            self.changed(id);
         }
         match task {
             Ok(task) => {

@@ -74,7 +74,7 @@ impl Serialize for Meta<'_> {
 }
 
 /// ISO 8601 in UTC with milliseconds. Times beyond what the calendar holds are its last moment.
-fn iso(time: Millis) -> String {
+pub(crate) fn iso(time: Millis) -> String {
     let time = Timestamp::from_millisecond(time).unwrap_or(Timestamp::MAX);
     format!("{time:.3}")
 }
