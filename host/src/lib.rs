@@ -28,6 +28,7 @@ pub mod settings;
 pub mod signature;
 pub mod store;
 pub mod task;
+pub mod telemetry;
 pub mod tenants;
 pub mod transport;
 pub mod webhook;

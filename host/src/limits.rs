@@ -32,6 +32,12 @@ pub const WEBHOOK_TRIES: u32 = 8;
 pub const WEBHOOK_PAUSE: Duration = Duration::from_secs(1);
 /// Longest pause between two tries of a delivery.
 pub const WEBHOOK_PAUSE_MOST: Duration = Duration::from_secs(600);
+/// Spans that wait to be sent to a collector. More: they are dropped.
+pub const TELEMETRY_QUEUE: usize = 4_096;
+/// Time a collector has to take a batch of spans. Longer: it is dropped.
+pub const TELEMETRY_TIME: Duration = Duration::from_secs(5);
+/// Spans of host calls in one run of a handler. More host calls have none.
+pub const SPANS_PER_ATTEMPT: usize = 256;
 /// Most input requests a guest may ask at once. More: the guest gets `invalid`.
 pub const INPUTS_AT_ONCE: usize = 32;
 /// Most input requests of one call over its life. More: the guest gets `invalid`.

@@ -1,7 +1,7 @@
 //! The command `cofferdam`.
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 use cofferdam::auth::Token;
 use cofferdam::commands::{Operator, PullArguments, PushArguments, pull, push, reload, status};
 use cofferdam::config::{Arguments, Config, StdioArguments};
@@ -23,8 +23,24 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[derive(Parser)]
 #[command(version)]
 struct Cli {
+    /// How log lines are written to standard error: for people, or an object a line.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        env = "COFFERDAM_LOG_FORMAT"
+    )]
+    log_format: LogFormat,
     #[command(subcommand)]
     entry: Entry,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum LogFormat {
+    #[default]
+    Text,
+    Json,
 }
 
 #[derive(Subcommand)]
@@ -79,13 +95,22 @@ enum Command {
         #[command(flatten)]
         operator: Operator,
     },
-    /// Call a tool as a file of cases says, and prove that it ends the same wherever it is killed.
+    /// Call a component's tools as a file of cases says, in this process, and compare what comes with
+    /// what is expected there; sleeps are skipped. Fails if something is different.
     Test {
         /// A .wasm component.
         component: PathBuf,
         /// The cases. [default: the component's name with .cases.toml for .wasm]
-        #[arg(long, value_name = "FILE")]
+        #[arg(value_name = "CASES")]
         cases: Option<PathBuf>,
+        /// The same.
+        #[arg(
+            long = "cases",
+            value_name = "FILE",
+            hide = true,
+            conflicts_with = "cases"
+        )]
+        cases_option: Option<PathBuf>,
         /// Drop the run at each entry of its journal, one by one and in combinations, and compare
         /// what comes out with the undisturbed run.
         #[arg(long)]
@@ -157,6 +182,7 @@ impl Command {
             Self::Test {
                 component,
                 cases,
+                cases_option,
                 kill_everywhere,
                 runs,
                 processes,
@@ -164,7 +190,7 @@ impl Command {
             } => {
                 let options = TestOptions {
                     component,
-                    cases,
+                    cases: cases.or(cases_option),
                     kill_everywhere,
                     runs,
                     processes,
@@ -177,7 +203,8 @@ impl Command {
 }
 
 fn main() -> ExitCode {
-    let command = match Cli::parse().entry {
+    let cli = Cli::parse();
+    let command = match cli.entry {
         Entry::Command(command) => command,
         // Limits itself before anything else: no runtime, no log.
         Entry::Compile(arguments) => {
@@ -190,11 +217,14 @@ fn main() -> ExitCode {
             };
         }
     };
-    tracing_subscriber::fmt()
+    let log = tracing_subscriber::fmt()
         .with_env_filter(filter(&command))
         .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .init();
+        .with_writer(std::io::stderr);
+    match cli.log_format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
     match run(*command) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

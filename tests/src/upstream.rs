@@ -34,6 +34,8 @@ pub struct Seen {
     pub headers: HeaderMap,
     /// Bytes of the body.
     pub length: usize,
+    /// The body.
+    pub body: Bytes,
 }
 
 /// A server on a port of this machine. It is gone when dropped.
@@ -185,12 +187,14 @@ async fn answer(
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let path = head.uri.path().to_owned();
-    let length = body.collect().await.map_or(0, |it| it.to_bytes().len());
+    let body = body.collect().await;
+    let body = body.map_or_else(|_| Bytes::new(), |body| body.to_bytes());
     let times = state.remember(Seen {
         method: head.method.to_string(),
         path: path.clone(),
         headers: head.headers,
-        length,
+        length: body.len(),
+        body,
     });
     let mut words = path.trim_start_matches('/').split('/');
     let word = words.next().unwrap_or_default();

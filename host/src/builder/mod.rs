@@ -18,6 +18,7 @@ use crate::runtime::{CompileCache, Compiler, EngineError, Runtime};
 use crate::server::{Parts, Server};
 use crate::store::{self, LockError, Store, StoreError, StoreOptions};
 use crate::task::{Janitor, NodeId, Notifier};
+use crate::telemetry::{ExporterBuildError, Telemetry};
 use crate::webhook::Webhook;
 use std::fs::File;
 use std::io;
@@ -51,6 +52,9 @@ pub enum BuildError {
     /// The components.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
+    /// Where traces go.
+    #[error("traces cannot be sent")]
+    Telemetry(#[source] ExporterBuildError),
     /// A key of `requestState`.
     #[error("cannot use the key file {0}")]
     Key(PathBuf, #[source] io::Error),
@@ -256,6 +260,7 @@ impl ServerBuilder {
             auth,
             tenants,
             webhooks,
+            telemetry,
             ..
         } = config;
         for options in webhooks {
@@ -304,6 +309,12 @@ impl ServerBuilder {
         };
         let sealer = folder::sealer(&keys, shared.as_deref(), &data).await?;
         let node = NodeId::random();
+        let telemetry = match telemetry {
+            Some(options) => {
+                Telemetry::new(options, node.short()).map_err(BuildError::Telemetry)?
+            }
+            None => Telemetry::default(),
+        };
         if let (Some(store), Some(_)) = (&store, &shared) {
             folder::succeed(&**store, node, &data).await?;
         }
@@ -318,6 +329,7 @@ impl ServerBuilder {
             auth,
             tenants,
             notifiers,
+            telemetry,
         });
         Ok(ReadyServer {
             server,

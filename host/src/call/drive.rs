@@ -10,6 +10,7 @@ use crate::metrics::Metrics;
 use crate::protocol::RpcError;
 use crate::runtime::{Call, GuestLog, Place, Returned, RunError, Runtime, Verbs};
 use crate::task::{Millis, now};
+use crate::telemetry::Telemetry;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub struct Driver {
     pub stopping: CancellationToken,
     /// What counts calls.
     pub metrics: Arc<Metrics>,
+    /// What traces them.
+    pub telemetry: Telemetry,
 }
 
 impl Driver {
@@ -105,8 +108,13 @@ impl Driver {
 
     fn instance(&self, session: &Arc<Session>, patient: bool) -> Instance {
         let (runtime, session) = (Arc::clone(&self.runtime), Arc::clone(session));
+        let telemetry = self.telemetry.clone();
         Box::pin(async move {
             let options = &session.options;
+            let fence = session.fence();
+            let trace = options.trace.as_ref();
+            let name = &options.tool.name;
+            let mut span = telemetry.attempt(trace, name, fence.attempt, fence.lease);
             let journal = Arc::clone(&session.journal);
             let log = GuestLog::new(Arc::clone(&options.tool.name), Arc::clone(&journal));
             let call = Call {
@@ -123,11 +131,18 @@ impl Driver {
                     patient,
                 },
                 metrics: Arc::clone(&options.tool_metrics),
+                host_calls: telemetry.host_calls(&span),
             };
             let verbs: Arc<dyn Verbs> = Arc::clone(&session) as _;
-            runtime
-                .call(&options.tool.component.program, call, verbs, log)
-                .await
+            let program = &options.tool.component.program;
+            let returned = runtime.call(program, call, verbs, log).await;
+            match &returned {
+                Ok(_) => {}
+                // It waits, and goes on in another run.
+                Err(RunError::Parked | RunError::Asked) => span.set("cofferdam.parked", true),
+                Err(error) => span.fail(error.name()),
+            }
+            returned
         })
     }
 

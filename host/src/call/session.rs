@@ -19,6 +19,7 @@ use crate::task::{
     Answered, Claim, Event, Fence, Inputs, Job, Millis, Principal, Refusal, ReportError, Setup,
     Signals, Task, TaskId, Tasks, Writes, now,
 };
+use crate::telemetry::TraceContext;
 use crate::tenants::Tenant;
 use indexmap::IndexMap;
 use parking_lot::Mutex;
@@ -92,6 +93,8 @@ pub struct SessionOptions {
     pub times: CallTimes,
     /// Where seeds and clocks come from.
     pub origin: Origin,
+    /// Where the trace of the call goes on.
+    pub trace: Option<TraceContext>,
 }
 
 /// One call, or one run of a task.
@@ -216,6 +219,11 @@ impl Session {
     /// When the task's ttl or its attempt's wall time is over; none without a task.
     pub(super) fn deadline(&self) -> Option<Millis> {
         self.state.lock().deadline
+    }
+
+    /// Which run this is.
+    pub(super) fn fence(&self) -> Fence {
+        self.state.lock().fence
     }
 
     pub(super) fn became(&self, id: TaskId, task: &Task) {

@@ -225,6 +225,7 @@ impl Session {
             idle_runs: 0,
             wait: Wait::Nothing,
             inputs: self.state.lock().inputs.clone(),
+            trace: self.options.trace.clone(),
             outcome: None,
         }
     }

@@ -218,6 +218,7 @@ impl Worker {
             offered: Default::default(),
             times: self.times,
             origin: self.origin.clone(),
+            trace: task.trace.clone(),
         };
         Ok(Session::of_task(options, journal, wanted.id, task, signals))
     }

@@ -10,6 +10,7 @@ use crate::limits::{RunLimits, TaskDefaults};
 use crate::registry::{Client, Reference, ReferenceError};
 use crate::settings::Settings;
 use crate::signature::{PublicKey, SignatureError};
+use crate::telemetry::TelemetryOptions;
 use crate::tenants::Tenants;
 use crate::webhook::WebhookOptions;
 use std::fmt;
@@ -42,6 +43,8 @@ pub struct Config {
     pub tenants: Tenants,
     /// Where changes of tasks are sent.
     pub webhooks: Vec<WebhookOptions>,
+    /// Where traces go, if anywhere.
+    pub telemetry: Option<TelemetryOptions>,
     /// Serve beyond this machine without telling callers apart.
     pub allow_anonymous: bool,
 }
@@ -233,6 +236,7 @@ impl Config {
             return place.bad("tenants", "callers are not told apart without [auth]");
         }
         let webhooks = place.webhooks(file.webhooks, &beside)?;
+        let telemetry = place.telemetry(file.telemetry, &beside)?;
         let admin = place.admin(file.admin, arguments.admin)?;
         let chosen = |key, typed, written, default: &str| {
             place.chosen(key, typed, written, || default.to_owned())
@@ -311,6 +315,7 @@ impl Config {
             admin,
             tenants,
             webhooks,
+            telemetry,
             allow_anonymous: arguments.allow_anonymous,
         })
     }

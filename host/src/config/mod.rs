@@ -11,6 +11,7 @@ mod check;
 mod grants;
 mod raw;
 mod stdio;
+mod telemetry;
 mod tenants;
 mod tools;
 mod webhooks;

@@ -25,6 +25,18 @@ pub(super) struct File {
     pub(super) admin: Admin,
     pub(super) tenants: BTreeMap<String, Tenant>,
     pub(super) webhooks: Vec<Webhook>,
+    pub(super) telemetry: Telemetry,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Telemetry {
+    /// A collector's base URL.
+    pub(super) otlp: Option<String>,
+    pub(super) headers: BTreeMap<String, Secret>,
+    /// Of traces that begin here, 0 to 1.
+    pub(super) sample: Option<f64>,
+    pub(super) service: Option<String>,
 }
 
 #[derive(Deserialize)]

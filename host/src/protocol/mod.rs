@@ -31,6 +31,7 @@ pub use input::{AnswerError, InputRequest, RequestError, check_answer, request_f
 pub use json::{JsonError, check_depth, is_object, json_size, parse_guest_json, raw, scan};
 pub use level::Level;
 pub use read::{object, string};
+pub(crate) use request::trace;
 pub use request::{Meta, Method, Params, Request};
 pub use schema::{Schema, SchemaError};
 pub use wire::{failure, notification, success};

@@ -10,6 +10,7 @@ use super::headers::Headers;
 use super::id::check_id;
 use super::level::Level;
 use super::{PROTOCOL_VERSION, json::is_object};
+use crate::telemetry::TraceContext;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -84,6 +85,8 @@ pub struct Meta<'a> {
     pub log_level: Option<Level>,
     /// Token for progress notifications, a string or an integer as it came.
     pub progress_token: Option<&'a RawValue>,
+    /// Where the client's trace goes on.
+    pub trace: Option<TraceContext>,
 }
 
 /// A request that passed every check which needs no knowledge of tools or tasks.
@@ -165,6 +168,10 @@ struct RawMeta<'a> {
         rename = "progressToken"
     )]
     progress_token: Option<&'a RawValue>,
+    #[serde(borrow)]
+    traceparent: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tracestate: Option<&'a RawValue>,
 }
 
 fn read_meta(meta: Option<&RawValue>) -> Result<(Cow<'_, str>, Meta<'_>), RpcError> {
@@ -219,8 +226,15 @@ fn read_meta(meta: Option<&RawValue>) -> Result<(Cow<'_, str>, Meta<'_>), RpcErr
             features,
             log_level,
             progress_token: meta.progress_token,
+            trace: trace(meta.traceparent, meta.tracestate),
         },
     ))
+}
+
+/// The trace context in a request's metadata. What is no text is none.
+pub(crate) fn trace(parent: Option<&RawValue>, state: Option<&RawValue>) -> Option<TraceContext> {
+    let parent = parent.and_then(text);
+    TraceContext::read(parent.as_deref(), state.and_then(text).as_deref())
 }
 
 /// What of `Implementation` every client must say.

@@ -6,8 +6,12 @@
 //! arguments = { csv = "a,b" }
 //! [case.answers]
 //! confirm = { action = "accept", content = { ok = true } }
+//! [case.expect]
+//! end = "completed"
+//! asks = ["confirm"]
 //! ```
 
+use super::expect::Expect;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -40,6 +44,10 @@ pub struct Case {
     /// The client's answers by the keys of the questions, as MCP writes them.
     #[serde(default)]
     pub answers: Map<String, Value>,
+    /// The client cancels the task when it is asked this, in place of an answer.
+    pub cancel: Option<String>,
+    /// What it should come to.
+    pub expect: Option<Expect>,
 }
 
 impl Case {

@@ -7,8 +7,9 @@ use super::cases::Case;
 use crate::journal::Fault;
 use crate::protocol::{PROTOCOL_VERSION, TASKS_EXTENSION};
 use anyhow::{Context as _, Result, bail};
+use indexmap::IndexSet;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
 
 /// A way to a server.
 pub(super) trait Wire {
@@ -22,17 +23,67 @@ pub(super) trait Wire {
 /// How often a server may die, or say nothing new, before the conversation is given up.
 const PATIENCE: usize = 10_000;
 
-/// Has a case done; gives what the client gets in the end, as text.
-pub(super) async fn converse(wire: &mut impl Wire, case: &Case) -> Result<String> {
+/// How a case ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum End {
+    /// With a result.
+    Completed,
+    /// With a result that the tool calls an error.
+    ToolError,
+    /// With a JSON-RPC error.
+    Failed,
+    /// The client did not want it any more.
+    Cancelled,
+}
+
+impl End {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::ToolError => "tool-error",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    fn of(result: &Value) -> Self {
+        match result["isError"] == true {
+            true => Self::ToolError,
+            false => Self::Completed,
+        }
+    }
+}
+
+/// What a case came to.
+#[derive(Debug)]
+pub(super) struct Came {
+    /// What the client gets in the end: the result, or the error object.
+    pub(super) outcome: String,
+    pub(super) end: End,
+    /// The call became a task.
+    pub(super) task: bool,
+    /// The keys of all questions, in the order asked.
+    pub(super) asked: Vec<String>,
+}
+
+/// Has a case done; gives what it came to.
+pub(super) async fn converse(wire: &mut impl Wire, case: &Case) -> Result<Came> {
     let mut params = json!({ "name": case.tool, "arguments": case.arguments, "_meta": meta() });
-    let mut answered = HashSet::new();
+    let mut answered = IndexSet::new();
+    let came = |outcome: String, end, answered: IndexSet<String>| Came {
+        outcome,
+        end,
+        task: false,
+        asked: answered.into_iter().collect(),
+    };
     for _ in 0..PATIENCE {
         let Some(response) = wire.send("tools/call", &params).await? else {
             continue;
         };
         let result = match outcome(response)? {
             Outcome::Killed => continue,
-            Outcome::Error(error) => return Ok(error),
+            Outcome::Error(error) => return Ok(came(error, End::Failed, answered)),
             Outcome::Result(result) => result,
         };
         match result["resultType"].as_str() {
@@ -44,17 +95,26 @@ pub(super) async fn converse(wire: &mut impl Wire, case: &Case) -> Result<String
             }
             Some("task") => {
                 let id = result["taskId"].as_str().context("a task without id")?;
-                return follow(wire, case, id).await;
+                let mut came = follow(wire, case, id).await?;
+                let before = answered.into_iter();
+                came.asked = before.chain(came.asked).collect();
+                return Ok(came);
             }
-            _ => return Ok(result.to_string()),
+            _ => return Ok(came(result.to_string(), End::of(&result), answered)),
         }
     }
     bail!("the call did not end")
 }
 
 /// Follows a task to its end.
-async fn follow(wire: &mut impl Wire, case: &Case, id: &str) -> Result<String> {
-    let mut answered = HashSet::new();
+async fn follow(wire: &mut impl Wire, case: &Case, id: &str) -> Result<Came> {
+    let mut answered = IndexSet::new();
+    let came = |outcome: &Value, end, answered: IndexSet<String>| Came {
+        outcome: outcome.to_string(),
+        end,
+        task: true,
+        asked: answered.into_iter().collect(),
+    };
     let get = json!({ "taskId": id, "_meta": meta() });
     for _ in 0..PATIENCE {
         let Some(response) = wire.send("tasks/get", &get).await? else {
@@ -64,10 +124,21 @@ async fn follow(wire: &mut impl Wire, case: &Case, id: &str) -> Result<String> {
             bail!("the task is gone")
         };
         match task["status"].as_str() {
-            Some("completed") => return Ok(task["result"].to_string()),
-            Some("failed") => return Ok(task["error"].to_string()),
+            Some("completed") => {
+                let result = &task["result"];
+                return Ok(came(result, End::of(result), answered));
+            }
+            Some("failed") => return Ok(came(&task["error"], End::Failed, answered)),
+            Some("cancelled") if case.cancel.is_some() => {
+                answered.extend(case.cancel.clone());
+                return Ok(came(&Value::Null, End::Cancelled, answered));
+            }
             Some("input_required") => {
                 let keys = asked(&task)?;
+                if case.cancel.as_ref().is_some_and(|key| keys.contains(key)) {
+                    wire.send("tasks/cancel", &get).await?;
+                    continue;
+                }
                 let mut update = get.clone();
                 update["inputResponses"] = Value::Object(answers(case, &keys, &answered)?);
                 if let Some(response) = wire.send("tasks/update", &update).await? {
@@ -82,12 +153,6 @@ async fn follow(wire: &mut impl Wire, case: &Case, id: &str) -> Result<String> {
         }
     }
     bail!("the task did not end")
-}
-
-/// Is what a client got an error, of the server or of the tool?
-pub(super) fn is_error(outcome: &str) -> bool {
-    let outcome: Value = serde_json::from_str(outcome).unwrap_or_default();
-    outcome.get("code").is_some() || outcome["isError"] == true
 }
 
 enum Outcome {
@@ -118,7 +183,11 @@ fn asked(message: &Value) -> Result<Vec<String>> {
     Ok(requests.keys().cloned().collect())
 }
 
-fn answers(case: &Case, keys: &[String], answered: &HashSet<String>) -> Result<Map<String, Value>> {
+fn answers(
+    case: &Case,
+    keys: &[String],
+    answered: &IndexSet<String>,
+) -> Result<Map<String, Value>> {
     let answer = |key: &String| {
         if answered.contains(key) {
             bail!("the tool's client was asked for {key:?} again after it had answered")

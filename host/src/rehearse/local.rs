@@ -1,7 +1,7 @@
 //! A server within this process, whose runs are dropped as planned.
 
 use super::cases::Case;
-use super::conversation::{Wire, body, converse, headers};
+use super::conversation::{Came, Wire, body, converse, headers};
 use crate::auth::Auth;
 use crate::call::{Events, Sealer};
 use crate::catalog::{Archive, CatalogParts, LiveCatalog};
@@ -14,6 +14,7 @@ use crate::server::{Parts, Server, Via};
 use crate::settings::Settings;
 use crate::store::{MemoryStore, StoreOptions};
 use crate::task::{Listener, NodeId, TaskId};
+use crate::telemetry::Telemetry;
 use crate::tenants::{TenantLimits, Tenants};
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
@@ -66,7 +67,7 @@ impl World {
         case: &Case,
         kills: &[u32],
         parked: bool,
-    ) -> (Result<String>, usize) {
+    ) -> (Result<Came>, usize) {
         let rehearsal = Rehearsal::new(kills.iter().copied());
         let mut settings = self.settings.clone();
         settings.tasks.park_after_ms = if parked { 0 } else { u64::MAX };
@@ -88,6 +89,7 @@ impl World {
             auth: Auth::None,
             tenants: Tenants::new(Vec::new(), limits),
             notifiers: Vec::new(),
+            telemetry: Telemetry::default(),
         });
         let mut wire = Local {
             server: Arc::clone(&server),

@@ -8,6 +8,7 @@
 mod cases;
 mod conversation;
 mod death;
+mod expect;
 mod local;
 mod process;
 
@@ -18,7 +19,7 @@ use crate::settings::Settings;
 use anyhow::{Context as _, Result, bail};
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::{Rng as _, SeedableRng as _};
-use conversation::converse;
+use conversation::{Came, End, converse};
 use local::World;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,11 @@ const SERIES_KILLS: u32 = 12;
 /// What came of a case.
 #[derive(Default)]
 struct Tally {
-    /// What the undisturbed run gave is an error.
+    /// What the undisturbed run gave, if nothing else was done.
+    came: Option<String>,
+    /// What of it was not expected.
+    unexpected: Vec<String>,
+    /// It is an error.
     is_error: bool,
     entries: u32,
     runs: usize,
@@ -57,9 +62,10 @@ struct Tally {
 
 impl Tally {
     /// Notes what came of a run that was disturbed.
-    fn note(&mut self, how: &str, kills: usize, expected: &str, got: Result<String>) {
+    fn note(&mut self, how: &str, kills: usize, expected: &str, got: Result<Came>) {
         self.runs += 1;
         self.kills += kills;
+        let got = got.map(|came| came.outcome);
         let got = got.unwrap_or_else(|error| format!("{error:#}"));
         if got != expected {
             self.differences.push(format!(
@@ -81,6 +87,7 @@ pub async fn test(options: TestOptions) -> Result<bool> {
     let cases = cases::read(&path)?;
     let world = World::load(&options.component, options.settings.clone()).await?;
     let mut same = true;
+    let mut failed = 0;
     let mut total = Tally::default();
     for case in &cases {
         let tally = rehearse(&world, case, &options)
@@ -88,35 +95,56 @@ pub async fn test(options: TestOptions) -> Result<bool> {
             .with_context(|| format!("{}: case {}", path.display(), case.title()))?;
         tell(case, &tally)?;
         same &= tally.differences.is_empty();
+        failed += usize::from(!tally.unexpected.is_empty());
         total.runs += tally.runs;
         total.kills += tally.kills;
         total.processes += tally.processes;
     }
-    writeln!(
-        std::io::stdout(),
-        "{} cases, {} runs, {} kills within the process, {} servers killed: {}",
-        cases.len(),
-        total.runs,
-        total.kills,
-        total.processes,
-        if same { "all the same" } else { "DIFFERENT" }
-    )?;
-    Ok(same)
+    let mut out = std::io::stdout();
+    if options.kill_everywhere {
+        writeln!(
+            out,
+            "{} cases, {} runs, {} kills within the process, {} servers killed: {}",
+            cases.len(),
+            total.runs,
+            total.kills,
+            total.processes,
+            if same { "all the same" } else { "DIFFERENT" }
+        )?;
+    }
+    if failed > 0 {
+        writeln!(out, "{failed} of {} cases FAILED", cases.len())?;
+    } else if !options.kill_everywhere {
+        writeln!(out, "{} cases: all as expected", cases.len())?;
+    }
+    Ok(same && failed == 0)
 }
 
 fn tell(case: &Case, tally: &Tally) -> std::io::Result<()> {
     let mut out = std::io::stdout();
-    writeln!(
-        out,
-        "{}{}: {} entries, {} runs, {} kills, {} servers killed, {} differences",
-        case.title(),
-        if tally.is_error { " (an error)" } else { "" },
-        tally.entries,
-        tally.runs,
-        tally.kills,
-        tally.processes,
-        tally.differences.len()
-    )?;
+    let title = case.title();
+    match (
+        &tally.came,
+        case.expect.is_some(),
+        tally.unexpected.is_empty(),
+    ) {
+        (_, _, false) => writeln!(out, "{title}: FAILED")?,
+        (Some(_), true, true) => writeln!(out, "{title}: as expected")?,
+        (Some(came), false, true) => writeln!(out, "{title}: {came}")?,
+        (None, ..) => writeln!(
+            out,
+            "{title}{}: {} entries, {} runs, {} kills, {} servers killed, {} differences",
+            if tally.is_error { " (an error)" } else { "" },
+            tally.entries,
+            tally.runs,
+            tally.kills,
+            tally.processes,
+            tally.differences.len()
+        )?,
+    }
+    for difference in &tally.unexpected {
+        writeln!(out, "  {difference}")?;
+    }
     for difference in tally.differences.iter().take(5) {
         writeln!(out, "  {difference}")?;
     }
@@ -128,9 +156,13 @@ async fn rehearse(world: &World, case: &Case, options: &TestOptions) -> Result<T
     let (expected, undisturbed) = world.run(case, &[], false).await;
     let expected = expected.context("undisturbed")?;
     tally.runs = 1;
-    tally.is_error = conversation::is_error(&expected);
+    tally.is_error = matches!(expected.end, End::Failed | End::ToolError);
+    if let Some(expect) = &case.expect {
+        tally.unexpected = expect.differences(&expected);
+    }
+    let expected = expected.outcome;
     if !options.kill_everywhere {
-        writeln!(std::io::stdout(), "{}: {expected}", case.title())?;
+        tally.came = Some(expected);
         return Ok(tally);
     }
     let disturb = async |kills: &[u32], parked: bool, tally: &mut Tally| {

@@ -12,6 +12,7 @@ use crate::journal::{Digest, Effect, Entry, Journal};
 use crate::limits::HttpLimits;
 use crate::outbound::{self, Answer, Asked, Failure};
 use crate::places::Places;
+use crate::telemetry::{HostCallKind, HostCalls, Span};
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, Full};
 use hyper::header::{HeaderName, HeaderValue};
@@ -77,6 +78,7 @@ struct Hooks {
     journal: Arc<Mutex<Journal>>,
     /// The tenant's.
     connections: Places,
+    host_calls: HostCalls,
     ready: Arc<Ready>,
     /// The one that was just made.
     made: Option<Arc<Exchange>>,
@@ -87,11 +89,13 @@ impl Requests {
         grant: Option<Arc<grants::Http>>,
         journal: Arc<Mutex<Journal>>,
         connections: &Places,
+        host_calls: HostCalls,
     ) -> Self {
         let hooks = Hooks {
             grant,
             journal,
             connections: connections.clone(),
+            host_calls,
             ready: Arc::default(),
             made: None,
         };
@@ -307,6 +311,7 @@ impl WasiHttpHooks for Hooks {
         self.made = Some(Arc::clone(&exchange));
         let (grant, ready) = (self.grant.clone(), Arc::clone(&self.ready));
         let connections = self.connections.clone();
+        let host_calls = self.host_calls.clone();
         let options = options.unwrap_or_default();
         let asked = Asked {
             connect: options.connect_timeout,
@@ -330,7 +335,10 @@ impl WasiHttpHooks for Hooks {
                     None => Answer::Failed(Failure::Connections),
                     Some(_place) => {
                         let request = with_key(request, mark, digest);
-                        outbound::send(&grant, request, asked).await
+                        let mut span = begin(&host_calls, &request);
+                        let answer = outbound::send(&grant, request, asked).await;
+                        tell(&mut span, &answer);
+                        answer
                     }
                 },
             };
@@ -346,6 +354,30 @@ impl WasiHttpHooks for Hooks {
 
     fn p2_outgoing_body_chunk_size(&mut self) -> usize {
         CHUNK
+    }
+}
+
+/// The span of a request that goes out: its method and host. A path may hold secrets.
+fn begin(host_calls: &HostCalls, request: &Request<Bytes>) -> Span {
+    let mut span = host_calls.begin("http", HostCallKind::Outside);
+    if host_calls.is_on() {
+        span.set("http.request.method", request.method().to_string());
+        if let Some(host) = request.uri().host() {
+            span.set("server.address", host.to_owned());
+        }
+    }
+    span
+}
+
+fn tell(span: &mut Span, answer: &Answer) {
+    match answer {
+        Answer::Response { status, .. } => {
+            span.set("http.response.status_code", i64::from(*status));
+            if *status >= 500 {
+                span.fail("5xx");
+            }
+        }
+        Answer::Failed(_) => span.fail("failed"),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::journal::Journal;
 use crate::limits;
 use crate::places::Places;
 use crate::protocol::{Level, parse_guest_json};
+use crate::telemetry::{HostCallKind, HostCalls, Span};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub(super) struct Guest {
     pub(super) requests: Requests,
     pub(super) names: Names,
     log: GuestLog,
+    pub(super) host_calls: HostCalls,
 }
 
 impl Guest {
@@ -42,6 +44,7 @@ impl Guest {
         memory: MemoryLimiter,
         grants: &Grants,
         connections: &Places,
+        host_calls: HostCalls,
     ) -> Result<Self> {
         let mut resources = ResourceTable::new();
         resources.set_max_capacity(limits::RESOURCES);
@@ -56,11 +59,25 @@ impl Guest {
             memory,
             verbs,
             names,
-            requests: Requests::new(grants.http.clone(), Arc::clone(&journal), connections),
+            requests: Requests::new(
+                grants.http.clone(),
+                Arc::clone(&journal),
+                connections,
+                host_calls.clone(),
+            ),
             journal,
             timers: Default::default(),
             log,
+            host_calls,
         })
+    }
+
+    /// The span of a verb. What a replay answers is nobody's work, and has none.
+    fn span(&self, verb: &'static str) -> Span {
+        match self.host_calls.is_on() && !self.journal.lock().is_replaying() {
+            true => self.host_calls.begin(verb, HostCallKind::Inside),
+            false => Span::default(),
+        }
     }
 }
 
@@ -80,6 +97,7 @@ impl task::Host for Guest {
         &mut self,
         options: task::StartOptions,
     ) -> Result<std::result::Result<task::Started, StartError>> {
+        let _span = self.span("start-task");
         Ok(self.verbs.start_task(options).await?)
     }
 
@@ -89,6 +107,7 @@ impl task::Host for Guest {
         total: Option<f64>,
         message: Option<String>,
     ) -> Result<std::result::Result<(), FinalError>> {
+        let _span = self.span("progress");
         Ok(self.verbs.progress(progress, total, message).await)
     }
 
@@ -104,6 +123,7 @@ impl task::Host for Guest {
         &mut self,
         result: types::ToolResult,
     ) -> Result<std::result::Result<(), FinalError>> {
+        let _span = self.span("complete");
         let answer = convert::answer(result).map_err(malformed)?;
         Ok(self.verbs.complete(answer).await?)
     }
@@ -112,11 +132,13 @@ impl task::Host for Guest {
         &mut self,
         error: types::RpcError,
     ) -> Result<std::result::Result<(), FinalError>> {
+        let _span = self.span("fail");
         let error = convert::rpc_error(error).map_err(malformed)?;
         Ok(self.verbs.fail(error).await?)
     }
 
     async fn sleep(&mut self, duration_ms: u64) -> Result<std::result::Result<(), FinalError>> {
+        let _span = self.span("sleep");
         Ok(self.verbs.wait(Waiting::For(duration_ms)).await?)
     }
 
@@ -128,6 +150,7 @@ impl task::Host for Guest {
             Ok(requests) => requests,
             Err(reason) => return Ok(Err(InputError::Invalid(reason))),
         };
+        let _span = self.span("require-input");
         let answers = match self.verbs.require_input(requests).await? {
             Ok(answers) => answers,
             Err(error) => return Ok(Err(error)),
@@ -152,6 +175,7 @@ impl task::Host for Guest {
             let limit = format!("a recorded value may have {} bytes", limits::RECORD_BYTES);
             return Ok(Err(RecordError::TooLarge(limit)));
         }
+        let _span = self.span("record");
         Ok(self.verbs.record(key, value).await?)
     }
 
@@ -160,6 +184,7 @@ impl task::Host for Guest {
         if key.is_empty() || key.len() > limits::KEY_BYTES {
             return Ok(None);
         }
+        let _span = self.span("recall");
         Ok(self.verbs.recall(key).await?)
     }
 }

@@ -19,6 +19,7 @@ use crate::limits::{self, RunLimits};
 use crate::metrics::{Limit, ToolMetrics};
 use crate::places::Places;
 use crate::protocol::{Answer, ClientFeatures, RpcError};
+use crate::telemetry::HostCalls;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
@@ -162,6 +163,20 @@ impl RunError {
             | Self::Asked => return None,
         })
     }
+
+    /// A word for it: the limit's name, or what else happened.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::Trap(_) => "trap",
+            Self::Malformed(_) => "malformed",
+            Self::Journal(_) => "journal",
+            Self::Parked => "parked",
+            Self::Asked => "asked",
+            limit => limit.limit().map_or("limit", Limit::name),
+        }
+    }
 }
 
 impl From<RunError> for RpcError {
@@ -188,6 +203,8 @@ pub struct Call {
     pub place: Place,
     /// What counts its CPU time.
     pub metrics: Arc<ToolMetrics>,
+    /// What traces its host calls.
+    pub host_calls: HostCalls,
 }
 
 /// What a handler returned.
@@ -259,6 +276,7 @@ impl Runtime {
             MemoryLimiter::new(limits, &Accounts::default()),
             &Grants::default(),
             &Places::default(),
+            HostCalls::default(),
         );
         let guest = guest.map_err(|error| LoadError::List(RunError::Trap(error.to_string())))?;
         let place = Place {
@@ -301,6 +319,7 @@ impl Runtime {
             memory,
             &call.grants,
             &call.place.accounts.connections,
+            call.host_calls,
         )
         .map_err(|error| RunError::Trap(error.to_string()))?;
         let (cpu_ms, place, metrics) = (call.limits.cpu_ms, call.place, call.metrics);

@@ -11,6 +11,7 @@ use crate::protocol::{
     Answer, ClientFeatures, Headers, Level, Request, RpcError, object, raw, string, success,
 };
 use crate::task::{TaskView, now};
+use crate::telemetry::TraceContext;
 use crate::tenants::Caller;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -26,6 +27,8 @@ pub(super) struct ToolCall<'a> {
     pub(super) features: ClientFeatures,
     pub(super) progress_token: Option<&'a RawValue>,
     pub(super) log_level: Option<Level>,
+    /// Where the client's trace goes on.
+    pub(super) trace: Option<TraceContext>,
 }
 
 impl<'a> ToolCall<'a> {
@@ -39,6 +42,7 @@ impl<'a> ToolCall<'a> {
             features: meta.features,
             progress_token: meta.progress_token,
             log_level: meta.log_level,
+            trace: meta.trace.clone(),
         }
     }
 }
@@ -80,16 +84,23 @@ impl Server {
             .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", shorten(&name))))?;
         let metrics = self.driver.metrics.tool(&tool.name);
         let counting = metrics.begin();
-        let call = self.call(caller, call, headers, events, tool, metrics);
+        let mut span = self.driver.telemetry.call(call.trace.as_ref(), &tool.name);
+        let trace = span.context(call.trace.as_ref());
+        let call = self.call(caller, call, headers, events, tool, metrics, trace);
         let (outcome, reply) = match call.await {
             Ok((outcome, reply)) => (outcome, Ok(reply)),
             Err(error) => (Outcome::Error, Err(error)),
         };
         counting.end(outcome);
+        span.set("cofferdam.outcome", outcome.name());
+        if matches!(outcome, Outcome::Error | Outcome::ToolError) {
+            span.fail(outcome.name());
+        }
         reply
     }
 
     /// Calls a tool that there is, and tells what it came to.
+    #[expect(clippy::too_many_arguments, reason = "what a request is made of")]
     async fn call(
         &self,
         caller: &Caller,
@@ -98,6 +109,7 @@ impl Server {
         events: &Arc<Events>,
         tool: Arc<Tool>,
         metrics: Arc<ToolMetrics>,
+        trace: Option<TraceContext>,
     ) -> Result<(Outcome, Reply), RpcError> {
         let state = request.request_state;
         let state = state
@@ -159,6 +171,7 @@ impl Server {
             offered,
             times: self.call_times(),
             origin: self.origin.clone(),
+            trace,
         };
         let (session, reply) = Session::new(options, resumed.journal);
         let reply = self.driver.run(Arc::clone(&session), reply).await;

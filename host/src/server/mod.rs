@@ -30,6 +30,7 @@ use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::task::{NodeId, NodeOptions, Notifier, Tasks, Wake};
+use crate::telemetry::Telemetry;
 use crate::tenants::{Caller, Tenant, Tenants};
 use bytes::Bytes;
 use hyper::header::HeaderMap;
@@ -128,6 +129,8 @@ pub struct Parts {
     pub tenants: Tenants,
     /// Who hears of every change to a task, beside its owner.
     pub notifiers: Vec<Arc<dyn Notifier>>,
+    /// What traces calls.
+    pub telemetry: Telemetry,
 }
 
 /// The server behind the transports.
@@ -164,6 +167,7 @@ impl Server {
             auth,
             tenants,
             notifiers,
+            telemetry,
         } = parts;
         let metrics = Arc::new(Metrics::default());
         metrics.serve(catalog.now().tools().map(|tool| &tool.name));
@@ -183,6 +187,7 @@ impl Server {
             tracker: TaskTracker::new(),
             stopping: CancellationToken::new(),
             metrics,
+            telemetry,
         };
         let listens = Places::new(Some(settings.server.max_listens));
         let bodies = Places::new(Some(settings.server.max_bodies_bytes));
@@ -334,6 +339,8 @@ impl Server {
         if let Some(tasks) = &self.tasks {
             tasks.retire().await;
         }
+        let telemetry = self.driver.telemetry.clone();
+        let _ = tokio::task::spawn_blocking(move || telemetry.stop()).await;
     }
 
     /// Answers one message. Dropping the future means that the client went away.

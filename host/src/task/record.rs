@@ -3,6 +3,7 @@
 use crate::journal::{Digest, Micros, Seed, Segment};
 use crate::limits::RunLimits;
 use crate::protocol::ClientFeatures;
+use crate::telemetry::TraceContext;
 use indexmap::{IndexMap, IndexSet};
 use rand::Rng as _;
 use serde::{Deserialize, Serialize};
@@ -179,6 +180,15 @@ impl NodeId {
         Self(bytes)
     }
 
+    /// What tells it from others, for people: its first bytes in hexadecimal.
+    #[must_use]
+    pub fn short(&self) -> String {
+        self.0[..4]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
     /// The bytes, for a store.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 16] {
@@ -237,6 +247,9 @@ pub struct Task {
     pub wait: Wait,
     /// Questions and answers.
     pub inputs: Inputs,
+    /// Where its trace goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
     /// How it ended; there exactly when `status` is completed or failed.
     #[serde(skip)]
     pub outcome: Option<Outcome>,

@@ -30,6 +30,7 @@ pub(crate) fn task(ttl_ms: Option<u64>) -> Task {
         idle_runs: 0,
         wait: Wait::Nothing,
         inputs: Default::default(),
+        trace: None,
         outcome: None,
     }
 }

@@ -5,9 +5,10 @@ use super::session::Session;
 use crate::call::{Events, Question, Reply};
 use crate::catalog::TaskSupport;
 use crate::protocol::legacy::{result, tool};
-use crate::protocol::{Headers, Level, Message, Params, RpcError, check_id, raw};
+use crate::protocol::{Headers, Level, Message, Params, RpcError, check_id, raw, trace};
 use crate::server::call::ToolCall;
 use crate::server::{Server, Via, sees};
+use crate::telemetry::TraceContext;
 use crate::tenants::Caller;
 use hyper::header::HeaderMap;
 use serde::Deserialize;
@@ -82,6 +83,7 @@ impl Server {
         params: &Params<'_>,
         events: &Arc<Events>,
     ) -> Result<Value, RpcError> {
+        let meta = meta(params.meta)?;
         let mut answers = None;
         let mut state = None;
         loop {
@@ -91,8 +93,9 @@ impl Server {
                 input_responses: answers.as_deref(),
                 request_state: state.as_deref(),
                 features: session.handshake.features,
-                progress_token: progress_token(params.meta)?,
+                progress_token: meta.progress_token,
                 log_level: Some(session.level()),
+                trace: meta.trace.clone(),
             };
             match self.reply(caller, &call, &Headers(None), events).await? {
                 Reply::Outcome(outcome) => {
@@ -142,22 +145,34 @@ fn level(params: Option<&RawValue>) -> Result<Level, RpcError> {
     Ok(wanted.level)
 }
 
-/// `_meta.progressToken`.
-fn progress_token(meta: Option<&RawValue>) -> Result<Option<&RawValue>, RpcError> {
+/// What of a call's `_meta` means something in every revision.
+struct CallMeta<'a> {
+    progress_token: Option<&'a RawValue>,
+    trace: Option<TraceContext>,
+}
+
+fn meta(meta: Option<&RawValue>) -> Result<CallMeta<'_>, RpcError> {
     #[derive(Default, Deserialize)]
-    #[serde(rename_all = "camelCase")]
     struct Meta<'a> {
-        #[serde(borrow)]
+        #[serde(borrow, rename = "progressToken")]
         progress_token: Option<&'a RawValue>,
+        #[serde(borrow)]
+        traceparent: Option<&'a RawValue>,
+        #[serde(borrow)]
+        tracestate: Option<&'a RawValue>,
     }
+    let bad = |what: String| RpcError::invalid_params(format!("Invalid params: {what}"));
     let meta = match meta {
         None => Meta::default(),
-        Some(meta) => serde_json::from_str(meta.get())
-            .map_err(|error| RpcError::invalid_params(format!("Invalid params: _meta: {error}")))?,
+        Some(meta) => {
+            serde_json::from_str(meta.get()).map_err(|error| bad(format!("_meta: {error}")))?
+        }
     };
     if let Some(Err(fault)) = meta.progress_token.map(check_id) {
-        let reason = format!("Invalid params: _meta.progressToken {fault}");
-        return Err(RpcError::invalid_params(reason));
+        return Err(bad(format!("_meta.progressToken {fault}")));
     }
-    Ok(meta.progress_token)
+    Ok(CallMeta {
+        progress_token: meta.progress_token,
+        trace: trace(meta.traceparent, meta.tracestate),
+    })
 }
