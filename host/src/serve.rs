@@ -189,7 +189,8 @@ pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) 
     let mut announcement =
         format!("listening on {url} ({tools} tools from {components} components)\n");
     if let Some(admin) = &admin {
-        announcement += &format!("admin on {}\n", admin.url());
+        let url = admin.url();
+        announcement += &format!("admin on {url}\nconsole on {url}/console\n");
     }
     let admin = admin.map(|admin| admin.serve(Arc::clone(&server)));
     let admin = admin.transpose()?;

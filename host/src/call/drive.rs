@@ -122,7 +122,7 @@ impl Driver {
                     accounts: options.tenant.accounts().clone(),
                     patient,
                 },
-                metrics: Arc::clone(&options.tool_metrics),
+                metrics: options.counters.clone(),
             };
             let verbs: Arc<dyn Verbs> = Arc::clone(&session) as _;
             runtime

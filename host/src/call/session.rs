@@ -10,7 +10,7 @@ use super::request_state::{Question, Sealer};
 use crate::catalog::Tool;
 use crate::journal::{Fault, Journal, JournalOptions, Micros, Origin};
 use crate::limits::RunLimits;
-use crate::metrics::{Metrics, ToolMetrics};
+use crate::metrics::{CallCounters, Metrics};
 use crate::protocol::{Answer, ClientFeatures, Level, RpcError, json_size};
 use crate::runtime::wit::task::{CallStatus, FinalError};
 use crate::runtime::{Returned, RunError};
@@ -85,8 +85,8 @@ pub struct SessionOptions {
     pub offered: Map<String, Value>,
     /// What counts refusals.
     pub metrics: Arc<Metrics>,
-    /// What counts the tool's runs.
-    pub tool_metrics: Arc<ToolMetrics>,
+    /// What counts its runs.
+    pub counters: CallCounters,
     /// Times.
     pub times: CallTimes,
     /// Where seeds and clocks come from.

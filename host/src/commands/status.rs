@@ -179,8 +179,9 @@ fn millis(millis: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admin::{Component, Connections, Instances, Listens, Tasks, Tool};
+    use crate::admin::{Component, Connections, Instances, Listens, Node, Tasks, Tool};
     use crate::catalog::Refused;
+    use crate::grants::Granted;
 
     fn example() -> Status {
         let tool = |name: &str, latency_ms| Tool {
@@ -201,12 +202,22 @@ mod tests {
         Status {
             version: "0.1.0".to_owned(),
             uptime_seconds: 3 * 3_600 + 12 * 60 + 1,
+            node: Node {
+                host: "here".to_owned(),
+                process: 7,
+            },
+            store: Some("sqlite".to_owned()),
+            memory_bytes: Some(1 << 26),
+            tenants: Vec::new(),
+            refusals: Default::default(),
             tools: vec![tool("echo", Some(latency)), tool("render", None)],
             components: vec![Component {
                 name: "tools/probe.wasm".to_owned(),
                 digest: "0123456789abcdef".repeat(4),
                 serving_since: "2026-01-02T03:04:05Z".to_owned(),
                 tools: 2,
+                signed_by: None,
+                grants: Granted::default(),
             }],
             refused: vec![Refused {
                 name: "tools/x.wasm".to_owned(),

@@ -9,6 +9,7 @@ mod directories;
 mod environment;
 mod http;
 mod sockets;
+mod summary;
 
 pub use destinations::{Addresses, Destination, DestinationError, NotPublic, Scheme};
 pub use directories::{Directories, Directory};
@@ -16,6 +17,7 @@ pub use environment::{Environment, Secret};
 pub use http::Http;
 pub(crate) use sockets::Names;
 pub use sockets::Sockets;
+pub use summary::Granted;
 
 use std::sync::Arc;
 use wasmtime_wasi::WasiCtxBuilder;

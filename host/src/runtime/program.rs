@@ -16,7 +16,7 @@ use super::wit::{ToolPre, handler};
 use crate::grants::Grants;
 use crate::journal::{Fault, Journal, JournalOptions, Seed, Time};
 use crate::limits::{self, RunLimits};
-use crate::metrics::{Limit, ToolMetrics};
+use crate::metrics::{CallCounters, Limit};
 use crate::places::Places;
 use crate::protocol::{Answer, ClientFeatures, RpcError};
 use parking_lot::Mutex;
@@ -187,7 +187,7 @@ pub struct Call {
     /// Where it waits for an instance.
     pub place: Place,
     /// What counts its CPU time.
-    pub metrics: Arc<ToolMetrics>,
+    pub metrics: CallCounters,
 }
 
 /// What a handler returned.
@@ -339,7 +339,7 @@ impl Runtime {
         guest: Guest,
         cpu_ms: u64,
         place: &Place,
-        metrics: Option<Arc<ToolMetrics>>,
+        metrics: Option<CallCounters>,
         work: impl AsyncFnOnce(&super::wit::Tool, &mut Store<Guest>) -> wasmtime::Result<T>,
     ) -> Result<T, RunError> {
         let _running = self.permit(place).await?;

@@ -6,7 +6,7 @@ use crate::call::{
     Call, Events, Question, Reply, Resumed, SealedCall, Session, SessionOptions, begin,
 };
 use crate::catalog::{TaskSupport, Tool};
-use crate::metrics::{Outcome, ToolMetrics};
+use crate::metrics::{CallCounters, Outcome};
 use crate::protocol::{
     Answer, ClientFeatures, Headers, Request, RpcError, object, raw, string, success,
 };
@@ -35,9 +35,10 @@ impl Server {
         drop(catalog);
         let tool = tool
             .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", shorten(&name))))?;
-        let metrics = self.driver.metrics.tool(&tool.name);
-        let counting = metrics.begin();
-        let call = self.call(caller, request, headers, events, tool, metrics);
+        let of_tool = self.driver.metrics.tool(&tool.name);
+        let counters = CallCounters::new(of_tool, Arc::clone(caller.tenant.metrics()));
+        let counting = counters.begin();
+        let call = self.call(caller, request, headers, events, tool, counters);
         match call.await {
             Ok((outcome, body)) => {
                 counting.end(outcome);
@@ -58,7 +59,7 @@ impl Server {
         headers: &Headers<'_>,
         events: &Arc<Events>,
         tool: Arc<Tool>,
-        metrics: Arc<ToolMetrics>,
+        counters: CallCounters,
     ) -> Result<(Outcome, Bytes), RpcError> {
         let state = request.params.request_state;
         let state = state
@@ -121,7 +122,7 @@ impl Server {
             log_level: request.meta.log_level,
             sealer: Arc::clone(&self.sealer),
             metrics: Arc::clone(&self.driver.metrics),
-            tool_metrics: metrics,
+            counters,
             answered: resumed.answered,
             offered,
             times: self.call_times(),
