@@ -40,7 +40,12 @@ pub(crate) fn run_all(checkout: &Checkout) -> Result<()> {
 /// What the tests use beside the workspace's own build.
 fn prepare(checkout: &Checkout) -> Result<()> {
     node::install(checkout, "tests/clients", "node")?;
-    for server in [servers::REGISTRY, servers::POSTGRES, servers::NGINX] {
+    for server in [
+        servers::REGISTRY,
+        servers::POSTGRES,
+        servers::NGINX,
+        servers::BROWSER,
+    ] {
         server.install(checkout)?;
     }
     guests::build(checkout, &[])
