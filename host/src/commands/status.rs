@@ -4,13 +4,11 @@
 //! `…` stands.
 
 use super::clean;
+use super::layout::{WIDTH, beginning, ending, json_text, wrapped};
 use super::operator::{Operator, OperatorError};
 use crate::admin::{LatencyMillis, Status};
 use serde_json::Value;
 use std::fmt::Write as _;
-
-/// Columns of a terminal.
-const WIDTH: usize = 80;
 
 /// Prints how a server is, as a table or as the server's JSON.
 ///
@@ -19,7 +17,7 @@ const WIDTH: usize = 80;
 pub fn status(operator: &Operator, json: bool) -> Result<bool, OperatorError> {
     if json {
         let status: Value = operator.get("/status")?;
-        println!("{status:#}");
+        println!("{}", json_text(&status));
     } else {
         let status: Status = operator.get("/status")?;
         print!("{}", table(&status));
@@ -115,44 +113,6 @@ fn tool_row([name, task, calls, errors, p50, p99, max]: &[&str; 7]) -> String {
 fn component_row(name: &str, digest: &str, since: &str) -> String {
     let name = ending(name, 45);
     format!("{name:<45} {digest:<12} {}", beginning(since, 20))
-}
-
-/// The first columns of a text.
-fn beginning(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(most - 1).collect();
-    format!("{kept}…")
-}
-
-/// The last columns of a text: of a path, what tells it from others.
-fn ending(text: &str, most: usize) -> String {
-    let length = text.chars().count();
-    if length <= most {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().skip(length + 1 - most).collect();
-    format!("…{kept}")
-}
-
-/// Lines that begin with so many spaces, broken between words where that can be.
-fn wrapped(text: &str, indent: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        let word = beginning(word, WIDTH - indent);
-        if !line.is_empty() && indent + line.chars().count() + 1 + word.chars().count() > WIDTH {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line += &word;
-    }
-    lines.push(line);
-    let indent = " ".repeat(indent);
-    lines.iter().map(|line| format!("{indent}{line}")).collect()
 }
 
 /// In its two largest units.

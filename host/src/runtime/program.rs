@@ -31,6 +31,13 @@ pub struct Program {
 }
 
 impl Program {
+    /// Size of its native code with what belongs to it, bytes.
+    #[must_use]
+    pub fn native_bytes(&self) -> usize {
+        let image = self.pre.instance_pre().component().image_range();
+        (image.end as usize).saturating_sub(image.start as usize)
+    }
+
     /// Names of what it imports.
     #[must_use]
     pub fn imports(&self) -> Vec<String> {

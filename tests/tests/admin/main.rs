@@ -10,6 +10,7 @@ mod bounds;
 mod commands;
 mod exposition;
 mod history;
+mod inspect;
 mod metrics;
 mod reload;
 mod start;
