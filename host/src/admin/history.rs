@@ -44,8 +44,8 @@ struct Sample {
     /// What limits refused since then, by their names; none that refused nothing.
     refusals: BTreeMap<&'static str, u64>,
     /// Those that were called or ran since then.
-    tools: Vec<Series>,
-    tenants: Vec<Series>,
+    tools: Box<[Series]>,
+    tenants: Box<[Series]>,
 }
 
 #[derive(Debug, Serialize)]
@@ -212,7 +212,7 @@ impl Last {
 fn changes(
     last: &mut HashMap<Arc<str>, Counted>,
     now: impl Iterator<Item = (Arc<str>, Arc<CallMetrics>)>,
-) -> (Vec<Series>, Calls) {
+) -> (Box<[Series]>, Calls) {
     let mut before = std::mem::take(last);
     let (mut series, mut times, mut all) = (Vec::new(), Latencies::none(), Calls::default());
     for (name, metrics) in now {
@@ -259,8 +259,8 @@ fn changes(
     (busiest(series), all)
 }
 
-/// Of too many, those with the fewest calls as one.
-fn busiest(mut series: Vec<Series>) -> Vec<Series> {
+/// Of too many, those with the fewest calls as one. It takes no more room than it needs.
+fn busiest(mut series: Vec<Series>) -> Box<[Series]> {
     if series.len() > HISTORY_SERIES {
         series.sort_by_key(|it| Reverse(it.calls.calls));
         let mut rest = Calls::default();
@@ -272,7 +272,7 @@ fn busiest(mut series: Vec<Series>) -> Vec<Series> {
             calls: rest,
         });
     }
-    series
+    series.into_boxed_slice()
 }
 
 impl Calls {
@@ -361,8 +361,8 @@ mod tests {
             tasks: None,
             calls: Calls::default(),
             refusals: BTreeMap::new(),
-            tools: Vec::new(),
-            tenants: Vec::new(),
+            tools: Box::default(),
+            tenants: Box::default(),
         };
         let times = |since| -> Vec<i64> {
             let told = history.since(since);

@@ -85,8 +85,8 @@ impl Browser {
             .current_dir(&folder)
             .status();
         assert!(made.is_ok_and(|status| status.success()), "two pipes");
-        // At once, with all that it started.
-        let mut guarded = Guarded::new("KILL", Some(&folder));
+        // It ends its processes itself, so that none of them writes into the folder any more.
+        let mut guarded = Guarded::new("TERM", Some(&folder));
         let command = guarded.command();
         PROGRAMS.prepare(command);
         command.args(["sh", "-c", SHELL]);

@@ -3,7 +3,7 @@
 use cofferdam_browser::{Browser, Page};
 use cofferdam_tests::{Config, Options, Request, Server, Upstream, token};
 
-use crate::{console, rows, url};
+use crate::{console, rows};
 
 async fn enter(page: &Page, token: &str) {
     page.until("document.getElementById('asking').open").await;
@@ -19,7 +19,7 @@ async fn the_token_is_asked_for_and_kept_nowhere() {
     let server = Server::start(config.probe().admin()).await;
     let browser = Browser::start();
     let page = browser.page().await;
-    assert_eq!(page.open(&url(&server)).await, None);
+    assert_eq!(page.open(server.console()).await, None);
     page.until("document.getElementById('asking').open").await;
     assert_eq!(
         page.evaluate("document.getElementById('wrong').hidden")
@@ -61,7 +61,7 @@ async fn the_token_is_asked_for_and_kept_nowhere() {
         "the browser tells of each 401 itself"
     );
     // A page that is loaded again has forgotten it.
-    page.open(&url(&server)).await;
+    page.open(server.console()).await;
     page.until("document.getElementById('asking').open").await;
 }
 

@@ -17,13 +17,9 @@ use serde_json::{Value, json};
 /// The console of a server, once it shows something.
 async fn console(browser: &Browser, server: &Server) -> Page {
     let page = browser.page().await;
-    assert_eq!(page.open(&url(server)).await, None);
+    assert_eq!(page.open(server.console()).await, None);
     page.until("!document.getElementById('main').hidden").await;
     page
-}
-
-fn url(server: &Server) -> String {
-    format!("http://{}/console", server.admin())
 }
 
 /// What the rows of a table show, each with its cells.
