@@ -1,6 +1,7 @@
 //! What the console shows.
 
 use std::fs;
+use std::net::TcpListener;
 
 use cofferdam_browser::Browser;
 use cofferdam_tests::{Config, Declares, Identity, Options, Server, guest};
@@ -231,4 +232,28 @@ async fn hostile_names_stay_text() {
     assert_eq!(made, 0);
     assert_eq!(page.evaluate("document.title").await, "Cofferdam console");
     assert_calm(&page, &server);
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_told_and_one_that_is_back_is_shown() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = free.local_addr().expect("an address").to_string();
+    drop(free);
+    let mut server = Server::start(Options::probe().admin_at(&address)).await;
+    let browser = Browser::start();
+    let page = console(&browser, &server).await;
+    server.kill();
+    page.until("document.getElementById('health').innerText === 'Not answering'")
+        .await;
+    page.until("document.getElementById('message').innerText.includes('may be old')")
+        .await;
+    assert!(
+        !rows(&page, "tools").await.is_empty(),
+        "what was known stays"
+    );
+    let server = server.restart().await;
+    server.client().result("echo", json!({"text": "x"})).await;
+    until_cell(&page, "tools", "echo", 4, "1").await;
+    let hidden = "document.getElementById('message').hidden";
+    assert_eq!(page.evaluate(hidden).await, true);
 }
