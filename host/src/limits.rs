@@ -212,6 +212,13 @@ pub const ADMIN_CONNECTIONS: usize = 256;
 pub const ADMIN_HEAD_BYTES: usize = 8 << 10;
 /// Time to send such a head, and to take some of an answer. Longer: the connection closes.
 pub const ADMIN_TIME: Duration = Duration::from_secs(5);
+/// How often what the server counts is kept for the console, and for how long each number stands.
+pub const HISTORY_PERIOD: Duration = Duration::from_secs(5);
+/// How many of these are kept. More: the oldest is forgotten.
+pub const HISTORY_SAMPLES: usize = 720;
+/// Tools, and tenants, that one of them tells apart. More that were called meanwhile: those with the
+/// fewest calls are told together.
+pub const HISTORY_SERIES: usize = 64;
 
 /// How long a client may keep `server/discover` and `tools/list`, milliseconds.
 pub const CACHE_TTL_MS: u64 = 60_000;

@@ -3,7 +3,9 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
 use cofferdam::auth::Token;
-use cofferdam::commands::{Operator, PullArguments, PushArguments, pull, push, reload, status};
+use cofferdam::commands::{
+    InspectArguments, Operator, PullArguments, PushArguments, inspect, pull, push, reload, status,
+};
 use cofferdam::config::{Arguments, Config, StdioArguments};
 use cofferdam::rehearse::{Death, TestOptions, test};
 use cofferdam::runtime::{Compiler, CompilerArguments, compile_standard_input};
@@ -75,6 +77,12 @@ enum Command {
         #[command(flatten)]
         arguments: Arguments,
     },
+    /// Tell what a component is: tools, imports, grants that it would need.
+    ///
+    /// It is compiled and asked for its tools as a server does it. Fails if a
+    /// server would refuse it.
+    #[command(verbatim_doc_comment)]
+    Inspect(InspectArguments),
     /// Pull a component from a registry, and print its pinned reference.
     Pull(PullArguments),
     /// Push a component to a registry, and print its pinned reference.
@@ -142,7 +150,9 @@ impl Command {
             | Self::Pull(_)
             | Self::Push(_)
             | Self::Token => "info",
-            Self::Status { .. } | Self::Reload { .. } | Self::Test { .. } => "off",
+            Self::Status { .. } | Self::Reload { .. } | Self::Inspect(_) | Self::Test { .. } => {
+                "off"
+            }
         }
     }
 
@@ -164,6 +174,7 @@ impl Command {
                 println!("the configuration is good");
                 Ok(true)
             }
+            Self::Inspect(arguments) => inspect(arguments).await,
             Self::Pull(arguments) => {
                 spawn_blocking(|| pull(arguments)).await??;
                 Ok(true)

@@ -48,7 +48,8 @@ pub async fn serve(mut config: Config, compiler: Compiler, rehearse: Option<Deat
     let (url, serving) = (transport.url(), serving(&server));
     let mut announcement = format!("listening on {url} ({serving})\n");
     if let Some(admin) = &admin {
-        announcement += &format!("admin on {}\n", admin.url());
+        let url = admin.url();
+        announcement += &format!("admin on {url}\nconsole on {url}/console\n");
     }
     let admin = admin.map(|admin| admin.serve(Arc::clone(&server)));
     let admin = admin.transpose()?;

@@ -141,8 +141,7 @@ pub fn verify(
     }
     let signature = minisign_verify::Signature::decode(text);
     let signature = signature.map_err(|error| malformed(error.to_string()))?;
-    let line = text.lines().nth(1).unwrap_or_default();
-    let id = KeyId::in_base64(line).ok_or_else(|| malformed("it names no key".to_owned()))?;
+    let id = key_of(text).ok_or_else(|| malformed("it names no key".to_owned()))?;
     // Ids are not unique: they are not made from the keys.
     let mut tried = Vec::new();
     for key in keys.iter().filter(|key| key.id == id) {
@@ -163,6 +162,12 @@ pub fn verify(
         )),
         false => Err(SignatureError::Mismatch(id)),
     }
+}
+
+/// The key that a signature says it was made with: whether it was, only the key tells.
+#[must_use]
+pub fn key_of(signature: &str) -> Option<KeyId> {
+    KeyId::in_base64(signature.lines().nth(1)?)
 }
 
 /// Where the signature of a file is: `NAME.wasm.minisig`, beside it.

@@ -64,14 +64,13 @@ impl Call {
         self.edit(|message| message["id"] = id)
     }
 
-    /// A member of `params._meta`; a short name gets the protocol's prefix unless it is
-    /// `progressToken`.
+    /// A member of `params._meta`; a short name gets the protocol's prefix unless it is one of those
+    /// that have none.
     #[must_use]
     pub fn meta(self, key: &str, value: Value) -> Self {
-        let key = if key == "progressToken" {
-            key.to_owned()
-        } else {
-            format!("{META}{key}")
+        let key = match key {
+            "progressToken" | "traceparent" | "tracestate" => key.to_owned(),
+            key => format!("{META}{key}"),
         };
         self.edit(|message| message["params"]["_meta"][key] = value)
     }

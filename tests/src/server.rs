@@ -186,6 +186,7 @@ pub struct Server {
     child: Child,
     address: SocketAddr,
     admin: Option<SocketAddr>,
+    console: Option<String>,
     announcement: String,
     log: Log,
 }
@@ -226,24 +227,25 @@ impl Server {
 
         let first = spawn_blocking(move || {
             let mut lines = BufReader::new(stdout);
-            let (mut line, mut admin) = (String::new(), String::new());
+            let (mut line, mut operator) = (String::new(), String::new());
             let read = lines.read_line(&mut line).and_then(|_| {
-                // It comes in one piece with the line before it, or not at all.
-                if !lines.buffer().is_empty() {
-                    lines.read_line(&mut admin)?;
+                // They come in one piece with the line before them, or not at all.
+                while !lines.buffer().is_empty() {
+                    lines.read_line(&mut operator)?;
                 }
-                Ok((line, admin))
+                Ok((line, operator))
             });
             // Standard output is read on, and dropped, so that the server can never block on it.
             std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
             read
         });
-        let (announcement, admin) = match tokio::time::timeout(PATIENCE, first).await {
+        let (announcement, operator) = match tokio::time::timeout(PATIENCE, first).await {
             Ok(lines) => lines.expect("the reading thread").unwrap_or_default(),
             Err(_) => Default::default(),
         };
-        let admin = admin.trim_end().strip_prefix("admin on http://");
-        let admin = admin.and_then(|address| address.parse().ok());
+        let after = |words: &str| operator.lines().find_map(|line| line.strip_prefix(words));
+        let admin = after("admin on http://").and_then(|address| address.parse().ok());
+        let console = after("console on ").map(ToOwned::to_owned);
         let address = announcement
             .strip_prefix("listening on http://")
             .and_then(|rest| rest.split_once("/mcp"))
@@ -261,6 +263,7 @@ impl Server {
             child,
             address,
             admin,
+            console,
             announcement: announcement.trim_end().to_owned(),
             log,
         }
@@ -277,6 +280,14 @@ impl Server {
     /// If it was started without one.
     pub fn admin(&self) -> SocketAddr {
         self.admin.expect("a server with an admin address")
+    }
+
+    /// The URL of the console.
+    ///
+    /// # Panics
+    /// If it was started without an admin address.
+    pub fn console(&self) -> &str {
+        self.console.as_deref().expect("a server with a console")
     }
 
     /// The endpoint.

@@ -1,4 +1,4 @@
-//! Servers of others that are started here: Debian's, unpacked into `target/tools`, unless they are
+//! Servers of others, and a browser, that are started here: Debian's, unpacked into `target/tools`, unless they are
 //! installed.
 
 use anyhow::{Result, bail};
@@ -7,7 +7,7 @@ use crate::checkout::Checkout;
 use crate::debian;
 use crate::process::{say, works};
 
-/// A server.
+/// A server, or another program.
 pub(crate) struct Server {
     /// Its package.
     package: &'static str,
@@ -21,6 +21,11 @@ pub(crate) const NGINX: Server = Server {
 pub(crate) const POSTGRES: Server = Server {
     package: "postgresql",
     is_installed: cofferdam_postgres::is_installed,
+};
+/// The browser that looks at the console.
+pub(crate) const BROWSER: Server = Server {
+    package: "chromium-headless-shell",
+    is_installed: cofferdam_browser::is_installed,
 };
 /// The registry that tests push to and pull from.
 pub(crate) const REGISTRY: Server = Server {

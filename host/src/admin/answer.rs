@@ -1,35 +1,44 @@
 //! What a request of the operator comes to.
 //!
-//! Invariant: where it comes from is checked first, then who asks; only then is anything looked at.
+//! Invariant: where it comes from is checked first, then who asks; only then is anything looked at. No
+//! answer is told to pages from elsewhere, or taken for anything that it is not.
 
+use super::console::CONSOLE;
+use super::gate::{check, is_console};
 use super::http::Shared;
 use super::{Status, text};
 use crate::catalog::Look;
-use crate::limits::ServerLimits;
-use crate::transport::{Refusal, check_source};
+use crate::transport::Refusal;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    REFERRER_POLICY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::http::request::Parts;
-use hyper::{Method, Response, StatusCode, Uri};
+use hyper::{Method, Response, StatusCode};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whose pages may have an answer as an image or a script, or may hold the console's window.
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
 type Answer = Response<Full<Bytes>>;
 
 /// Answers a request. It is `busy` while something must be waited for that its client wants the end of.
 pub(super) async fn answer(head: Parts, shared: Arc<Shared>, busy: Arc<AtomicBool>) -> Answer {
-    if let Err(refusal) = check(&head.uri, &head.headers, shared.loopback) {
+    if let Err(refusal) = check(&head, shared.loopback) {
         return error(refusal.status(), reason(refusal));
     }
     let method = match head.uri.path() {
-        "/health" | "/status" | "/metrics" => Method::GET,
+        path if is_console(path) => Method::GET,
+        "/health" | "/status" | "/history" | "/metrics" => Method::GET,
         "/reload" => Method::POST,
         _ => {
-            let what = "There is nothing here; there are /health, /status, /metrics and /reload";
+            let what = "There is nothing here; there are /console, /health, /status, /history, \
+                        /metrics and /reload";
             return error(StatusCode::NOT_FOUND, what);
         }
     };
@@ -41,6 +50,10 @@ pub(super) async fn answer(head: Parts, shared: Arc<Shared>, busy: Arc<AtomicBoo
         let allow = HeaderValue::from_static(if method == Method::GET { "GET" } else { "POST" });
         answer.headers_mut().insert(ALLOW, allow);
         return answer;
+    }
+    // The console knows nothing until it asks, with a token if there is one.
+    if is_console(head.uri.path()) {
+        return console();
     }
     // Whoever watches the server's life needs no token, and learns nothing else.
     if head.uri.path() == "/health" {
@@ -54,6 +67,7 @@ pub(super) async fn answer(head: Parts, shared: Arc<Shared>, busy: Arc<AtomicBoo
     }
     match head.uri.path() {
         "/status" => json(StatusCode::OK, &json!(Status::of(&shared.server).await)),
+        "/history" => history(&shared, head.uri.query()),
         "/metrics" => match text::encode(&shared.server).await {
             Ok(text) => whole(StatusCode::OK, text::CONTENT_TYPE, text),
             Err(failed) => error(StatusCode::INTERNAL_SERVER_ERROR, &failed.to_string()),
@@ -62,25 +76,36 @@ pub(super) async fn answer(head: Parts, shared: Arc<Shared>, busy: Arc<AtomicBoo
     }
 }
 
-/// A request comes by a name of this machine, if it is to, and from no page: there are none of this
-/// server's own.
-fn check(uri: &Uri, headers: &HeaderMap, loopback: bool) -> Result<(), Refusal> {
-    // No name and no origin beside the server's own.
-    check_source(uri, headers, &ServerLimits::default(), loopback)?;
-    // Browsers say so of all that a page asks for, and of nothing that a person typed.
-    let from_page = headers
-        .get("sec-fetch-site")
-        .is_some_and(|site| site != "none");
-    if headers.contains_key(ORIGIN) || from_page {
-        return Err(Refusal::Origin);
+fn console() -> Answer {
+    let page = CONSOLE.page.clone();
+    let mut answer = whole(StatusCode::OK, "text/html; charset=utf-8", page);
+    let policy = CONSOLE.policy.clone();
+    answer.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    answer
+}
+
+/// What is kept of the last hour; after a time, if the query names one.
+fn history(shared: &Shared, query: Option<&str>) -> Answer {
+    let since = match query {
+        None => Some(0),
+        Some(query) => query
+            .strip_prefix("since=")
+            .and_then(|since| since.parse().ok())
+            .filter(|since| *since >= 0),
+    };
+    match since {
+        Some(since) => json(StatusCode::OK, &shared.history.since(since)),
+        None => {
+            let what = "The query is since=TIME, milliseconds since the Unix epoch, or none";
+            error(StatusCode::BAD_REQUEST, what)
+        }
     }
-    Ok(())
 }
 
 fn reason(refusal: Refusal) -> &'static str {
     match refusal {
         Refusal::Host => "This Host is not served here; use localhost or a loopback address",
-        Refusal::Origin => "No page of a browser may ask this server",
+        Refusal::Origin => "No page of a browser but the console may ask this server",
         other => other.reason(),
     }
 }
@@ -109,7 +134,21 @@ fn whole(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Answ
     let mut answer = Response::new(Full::new(body.into()));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    for (name, value) in [
+        (CONTENT_TYPE, kind),
+        (CACHE_CONTROL, "no-store"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+        // The console has another.
+        (
+            CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'; sandbox",
+        ),
+        (RESOURCE_POLICY, "same-origin"),
+        (OPENER_POLICY, "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
     answer
 }

@@ -7,6 +7,7 @@
 
 use super::AdminOptions;
 use super::answer::answer;
+use super::history::History;
 use crate::auth::Auth;
 use crate::limits::{ADMIN_CONNECTIONS, ADMIN_HEAD_BYTES, ADMIN_TIME};
 use crate::server::Server;
@@ -63,6 +64,7 @@ pub struct AdminServer {
 /// What all requests share.
 pub(super) struct Shared {
     pub(super) server: Arc<Server>,
+    pub(super) history: History,
     pub(super) auth: Auth,
     pub(super) loopback: bool,
     /// Where the server itself runs.
@@ -110,7 +112,7 @@ impl AdminServer {
         })
     }
 
-    /// Where the operator connects.
+    /// Where the operator connects. The console is there, too.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
@@ -130,6 +132,7 @@ impl AdminServer {
             .map_err(AdminError::Thread)?;
         let shared = Arc::new(Shared {
             server,
+            history: History::default(),
             auth: self.auth,
             loopback: self.address.ip().is_loopback(),
             main: Handle::current(),
@@ -158,6 +161,9 @@ async fn accept(listener: StdListener, shared: Arc<Shared>) {
             return;
         }
     };
+    let following = Arc::clone(&shared);
+    let follow = async move { following.history.follow(&following.server).await };
+    let _follow = AbortOnDropHandle::new(tokio::spawn(follow));
     let mut open: VecDeque<Connection> = VecDeque::new();
     loop {
         let accepted = tokio::select! {

@@ -2,20 +2,26 @@
 //! to look at its components again.
 //!
 //! Invariants: nothing here tells contents, arguments, ids or owners of tasks: there are the names of
-//! tools and components, and counts. It answers on a thread of its own and waits for nothing that
-//! callers can hold up; who connects and says nothing gives way to who comes. A page in a browser gets
-//! 403, whatever it asks for.
+//! tools, components and tenants, and counts. It answers on a thread of its own and waits for nothing
+//! that callers can hold up; who connects and says nothing gives way to who comes. A page in a browser
+//! gets 403, whatever it asks for, but for the console.
 //!
-//! `http` is the address, `answer` what a request comes to, `status` and `text` are what is told, for
-//! people and for Prometheus.
+//! `http` is the address, `gate` who may ask, `answer` what a request comes to; `status`, `history` and
+//! `text` are what is told, for people, for the console's charts and for Prometheus.
 
 mod answer;
+mod console;
+mod gate;
+mod history;
 mod http;
+mod process;
 mod status;
 mod text;
 
 pub use http::{Admin, AdminError, AdminServer};
-pub use status::{Component, Connections, Instances, LatencyMillis, Listens, Status, Tasks, Tool};
+pub use status::{
+    Component, Connections, Instances, LatencyMillis, Listens, Node, Status, Tasks, Tenant, Tool,
+};
 
 use crate::auth::Auth;
 

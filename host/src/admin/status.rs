@@ -1,10 +1,14 @@
 //! How a server is, for people and scripts: `GET /status`.
 
+use super::process;
 use crate::catalog::{self, Refused, Served, TaskSupport};
-use crate::metrics::{Latencies, Outcome, ToolMetrics};
+use crate::grants::Granted;
+use crate::metrics::{CallMetrics, Latencies, Limit};
 use crate::server::Server;
 use crate::task;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// How a server is.
@@ -14,8 +18,16 @@ pub struct Status {
     pub version: String,
     /// Seconds since it started.
     pub uptime_seconds: u64,
+    /// Name of the machine it runs on, and its process there.
+    pub node: Node,
+    /// What tasks are kept in: `memory`, `sqlite`, `postgres`; none if they are not offered.
+    pub store: Option<String>,
+    /// Memory of its process that is in RAM, where the system tells.
+    pub memory_bytes: Option<u64>,
     /// What it serves, in the order it is listed.
     pub tools: Vec<Tool>,
+    /// Whose calls it counts: the tenants that are named, and all others together.
+    pub tenants: Vec<Tenant>,
     /// What serves them.
     pub components: Vec<Component>,
     /// What does not serve as it is, and why.
@@ -28,6 +40,32 @@ pub struct Status {
     pub connections: Connections,
     /// Tasks; none if they are not offered, or their store fails.
     pub tasks: Option<Tasks>,
+    /// How often limits refused something, by the limit's name.
+    pub refusals: BTreeMap<String, u64>,
+}
+
+/// Where a server runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// Name of the machine; empty where the system does not tell.
+    pub host: String,
+    /// The system's number of its process.
+    pub process: u32,
+}
+
+/// A tenant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tenant {
+    /// Its name; empty for all that are not named in the configuration.
+    pub name: String,
+    /// Calls of its callers that were answered or abandoned.
+    pub calls: u64,
+    /// Those that came to an error, by the tool's word or the server's.
+    pub errors: u64,
+    /// How long calls took to be answered; none without calls.
+    pub latency_ms: Option<LatencyMillis>,
+    /// CPU time of their runs.
+    pub cpu_seconds: f64,
 }
 
 /// A tool that is served.
@@ -73,6 +111,10 @@ pub struct Component {
     pub serving_since: String,
     /// How many tools it serves.
     pub tools: usize,
+    /// The key that signed it, of those that are trusted.
+    pub signed_by: Option<String>,
+    /// What it may reach.
+    pub grants: Granted,
 }
 
 /// Instances of components.
@@ -139,7 +181,14 @@ impl Status {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime_seconds: started.elapsed().unwrap_or_default().as_secs(),
+            node: Node {
+                host: process::host_name(),
+                process: std::process::id(),
+            },
+            store: tasks.map(|tasks| tasks.store_kind().to_owned()),
+            memory_bytes: process::resident_bytes(),
             tools: tools.collect(),
+            tenants: Tenant::all(server),
             components: components.iter().map(|it| Component::of(it)).collect(),
             refused: catalog.refused().to_vec(),
             instances: Instances {
@@ -159,6 +208,10 @@ impl Status {
                 Some(tasks) => Tasks::of(tasks).await,
                 None => None,
             },
+            refusals: Limit::ALL
+                .iter()
+                .map(|limit| (limit.name().to_owned(), metrics.refusals(*limit)))
+                .collect(),
         }
     }
 }
@@ -170,12 +223,14 @@ impl Component {
             digest: served.digest.clone(),
             serving_since: timestamp(served.since),
             tools: served.tools.len(),
+            signed_by: served.signer().map(|signer| signer.key().id().to_string()),
+            grants: Granted::of(served.grants()),
         }
     }
 }
 
 impl Tool {
-    fn of(served: &Served, tool: &catalog::Tool, metrics: &ToolMetrics) -> Self {
+    fn of(served: &Served, tool: &catalog::Tool, metrics: &CallMetrics) -> Self {
         Self {
             name: tool.name.to_string(),
             component: served.name.clone(),
@@ -186,11 +241,25 @@ impl Tool {
                 TaskSupport::Required => "required",
             }
             .to_owned(),
-            calls: Outcome::ALL.iter().map(|it| metrics.calls(*it)).sum(),
-            errors: metrics.calls(Outcome::ToolError) + metrics.calls(Outcome::Error),
+            calls: metrics.all_calls(),
+            errors: metrics.errors(),
             latency_ms: LatencyMillis::of(&metrics.latencies()),
             cpu_seconds: metrics.cpu().as_secs_f64(),
         }
+    }
+}
+
+impl Tenant {
+    fn all(server: &Server) -> Vec<Self> {
+        let all = server.tenants().metrics();
+        let tenant = |(name, metrics): (&Arc<str>, &Arc<CallMetrics>)| Self {
+            name: name.to_string(),
+            calls: metrics.all_calls(),
+            errors: metrics.errors(),
+            latency_ms: LatencyMillis::of(&metrics.latencies()),
+            cpu_seconds: metrics.cpu().as_secs_f64(),
+        };
+        all.map(tenant).collect()
     }
 }
 

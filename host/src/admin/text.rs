@@ -1,9 +1,10 @@
 //! What a server counts, in the text format of Prometheus: `GET /metrics`.
 //!
 //! Invariant: names begin with `cofferdam_`, and say their unit; there are series for the tools that
-//! are served now, and a fixed number of others.
+//! are served now and the tenants that are named, and a fixed number of others.
 
-use crate::metrics::{Limit, Metrics, Outcome, ReloadOutcome, ToolMetrics};
+use super::process;
+use crate::metrics::{CallMetrics, Latencies, Limit, Metrics, Outcome, ReloadOutcome};
 use crate::server::Server;
 use crate::store::{Move, Tally};
 use crate::task;
@@ -60,6 +61,7 @@ impl Collector for Scrape {
         let metrics = self.server.metrics();
         self.process(&mut page)?;
         self.tools(&mut page)?;
+        self.tenants(&mut page)?;
         self.tasks(&mut page)?;
         self.load(&mut page)?;
         let refusals = Limit::ALL.map(|limit| (limit.name(), metrics.refusals(limit)));
@@ -68,6 +70,14 @@ impl Collector for Scrape {
             "What a limit refused, the server's or a tenant's",
             "limit",
             refusals,
+        )?;
+        let sweeps = [("complete", true), ("failed", false)];
+        let sweeps = sweeps.map(|(name, whole)| (name, metrics.sweeps(whole)));
+        page.counters(
+            "sweeps",
+            "Looks at what time does to tasks",
+            "outcome",
+            sweeps,
         )?;
         reloads(&mut page, metrics)
     }
@@ -83,7 +93,7 @@ impl Scrape {
         let started = started.unwrap_or_default().as_secs_f64();
         let help = "When the server started, since the Unix epoch";
         page.gauge("start_time", help, Some(&SECONDS), started)?;
-        match resident_bytes() {
+        match process::resident_bytes() {
             Some(bytes) => {
                 let help = "Memory of the server's process that is in RAM";
                 page.gauge("process_resident_memory", help, Some(&BYTES), bytes)
@@ -95,7 +105,7 @@ impl Scrape {
     fn tools(&self, page: &mut Page<'_, '_>) -> fmt::Result {
         let catalog = self.server.catalog().now();
         let tools = catalog.tools();
-        let tools: Vec<(&str, Arc<ToolMetrics>)> = tools
+        let tools: Vec<(&str, Arc<CallMetrics>)> = tools
             .map(|tool| (&*tool.name, self.server.metrics().tool(&tool.name)))
             .collect();
 
@@ -111,15 +121,8 @@ impl Scrape {
         let kind = MetricType::Histogram;
         let mut family = page.family("call_duration", help, Some(&SECONDS), kind)?;
         for (name, tool) in &tools {
-            let times = tool.latencies();
-            family
-                .encode_family(&[("tool", *name)])?
-                .encode_histogram::<NoLabelSet>(
-                    times.sum().as_secs_f64(),
-                    times.count(),
-                    &times.buckets(),
-                    None,
-                )?;
+            let labels = [("tool", *name)];
+            histogram(family.encode_family(&labels)?, &tool.latencies())?;
         }
         let help = "CPU time of the instances of a tool, those of tasks included";
         let kind = MetricType::Counter;
@@ -134,6 +137,35 @@ impl Scrape {
         page.gauge("components", help, None, catalog.components().len())?;
         let help = "Components that cannot serve";
         page.gauge("load_errors", help, None, catalog.refused().len())
+    }
+
+    fn tenants(&self, page: &mut Page<'_, '_>) -> fmt::Result {
+        let tenants = self.server.tenants().metrics();
+        let tenants: Vec<(&str, &Arc<CallMetrics>)> =
+            tenants.map(|(name, metrics)| (&**name, metrics)).collect();
+        let help = "Calls of a tenant that were answered or abandoned; without a name: all others";
+        let mut family = page.family("tenant_calls", help, None, MetricType::Counter)?;
+        for (name, tenant) in &tenants {
+            for outcome in Outcome::ALL {
+                let labels = [("tenant", *name), ("outcome", outcome.name())];
+                counter(family.encode_family(&labels)?, &tenant.calls(outcome))?;
+            }
+        }
+        let help = "Time from a tenant's call to its answer, or to when its client went away";
+        let kind = MetricType::Histogram;
+        let mut family = page.family("tenant_call_duration", help, Some(&SECONDS), kind)?;
+        for (name, tenant) in &tenants {
+            let labels = [("tenant", *name)];
+            histogram(family.encode_family(&labels)?, &tenant.latencies())?;
+        }
+        let help = "CPU time of the instances of a tenant, those of tasks included";
+        let kind = MetricType::Counter;
+        let mut family = page.family("tenant_cpu", help, Some(&SECONDS), kind)?;
+        for (name, tenant) in &tenants {
+            let labels = [("tenant", *name)];
+            counter(family.encode_family(&labels)?, &tenant.cpu().as_secs_f64())?;
+        }
+        Ok(())
     }
 
     fn tasks(&self, page: &mut Page<'_, '_>) -> fmt::Result {
@@ -239,13 +271,11 @@ impl Page<'_, '_> {
     }
 }
 
-fn counter(mut encoder: MetricEncoder<'_>, value: &impl EncodeCounterValue) -> fmt::Result {
-    encoder.encode_counter::<NoLabelSet, _, u64>(value, None)
+fn histogram(mut encoder: MetricEncoder<'_>, times: &Latencies) -> fmt::Result {
+    let (sum, count) = (times.sum().as_secs_f64(), times.count());
+    encoder.encode_histogram::<NoLabelSet>(sum, count, &times.buckets(), None)
 }
 
-/// What the system says of this process.
-fn resident_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
-    pages.checked_mul(rustix::param::page_size() as u64)
+fn counter(mut encoder: MetricEncoder<'_>, value: &impl EncodeCounterValue) -> fmt::Result {
+    encoder.encode_counter::<NoLabelSet, _, u64>(value, None)
 }

@@ -376,7 +376,7 @@ impl ReadyServer {
         let server = self.server;
         let janitor = server
             .tasks()
-            .map(|tasks| Janitor::start(Arc::clone(tasks)));
+            .map(|tasks| Janitor::start(Arc::clone(tasks), Arc::clone(server.metrics())));
         tokio::spawn(follow::files(Arc::clone(&server), self.watch));
         if server.catalog().has_tags() {
             tokio::spawn(follow::tags(Arc::clone(&server)));

@@ -130,7 +130,8 @@ impl Driver {
                     accounts: options.tenant.accounts().clone(),
                     patient,
                 },
-                metrics: Arc::clone(&options.tool_metrics),
+                metrics: options.counters.clone(),
+                refusals: Arc::clone(&options.metrics),
                 host_calls: telemetry.host_calls(&span),
             };
             let verbs: Arc<dyn Verbs> = Arc::clone(&session) as _;

@@ -8,10 +8,10 @@ use super::events::Events;
 use super::progress::ProgressGate;
 use super::request_state::Question;
 use super::sealer::Sealer;
-use crate::catalog::Tool;
+use crate::catalog::{SealError, Tool};
 use crate::journal::{Fault, Journal, JournalOptions, Micros, Origin};
 use crate::limits::RunLimits;
-use crate::metrics::{Metrics, ToolMetrics};
+use crate::metrics::{CallCounters, Limit, Metrics};
 use crate::protocol::{Answer, ClientFeatures, Level, RpcError, json_size};
 use crate::runtime::wit::task::{CallStatus, FinalError};
 use crate::runtime::{Returned, RunError};
@@ -87,8 +87,8 @@ pub struct SessionOptions {
     pub offered: Map<String, Value>,
     /// What counts refusals.
     pub metrics: Arc<Metrics>,
-    /// What counts the tool's runs.
-    pub tool_metrics: Arc<ToolMetrics>,
+    /// What counts its runs.
+    pub counters: CallCounters,
     /// Times.
     pub times: CallTimes,
     /// Where seeds and clocks come from.
@@ -288,7 +288,14 @@ impl Session {
             self.state.lock().tool_error = true;
         }
         let (limit, key) = self.result_limit();
-        self.options.tool.seal(answer, limit, &key)
+        let sealed = self.options.tool.seal(answer, limit);
+        sealed.map_err(|error| match error {
+            SealError::Unfit(_) => RpcError::internal(error.to_string()),
+            SealError::TooLarge(_) => {
+                self.options.metrics.refuse(Limit::Result);
+                RpcError::internal(format!("{error}; the limit is {limit} ({key})"))
+            }
+        })
     }
 
     /// True if the call came to a result that its tool calls an error.

@@ -12,6 +12,7 @@ use super::sealer::Sealer;
 use super::session::{CallTimes, Session, SessionOptions, journal_of};
 use crate::catalog::{LiveCatalog, Tool, VersionError};
 use crate::journal::Origin;
+use crate::metrics::CallCounters;
 use crate::protocol::RpcError;
 use crate::store::StoreError;
 use crate::task::{Claim, Event, Millis, Signals, TaskId, Tasks, Wake, Writes, now};
@@ -199,13 +200,14 @@ impl Worker {
             .map_err(|fault| RpcError::internal(fault.to_string()))?;
         let task = &claim.task;
         let metrics = &self.driver.metrics;
+        let tenant = self.tenants.of_task(&task.owner.tenant);
         let options = SessionOptions {
-            tool_metrics: metrics.tool(&tool.name),
+            counters: CallCounters::new(metrics.tool(&tool.name), Arc::clone(tenant.metrics())),
             metrics: Arc::clone(metrics),
             tool,
             tasks: Some(Arc::clone(&self.tasks)),
             owner: task.owner.clone(),
-            tenant: self.tenants.of_task(&task.owner.tenant),
+            tenant,
             features: task.features,
             client: task.features,
             arguments: job.arguments,

@@ -18,17 +18,18 @@ pub use archive::{Archive, ArchiveError};
 pub use changes::{Change, Changes};
 pub use find::Look;
 pub use live::{CatalogError, CatalogParts, LiveCatalog};
-pub use tool::{Component, TaskSupport, Tool};
+pub use tool::{Component, SealError, TaskSupport, Tool};
 pub use versions::VersionError;
 pub use watch::{Watch, WatchError};
 
+use crate::grants::Grants;
 use crate::signature::Signer;
 use archive::Kept;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use indexmap::IndexMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
 
 /// The tools of a server, in the order they are listed.
@@ -52,6 +53,14 @@ pub struct Served {
 }
 
 impl Served {
+    /// What it may reach.
+    #[must_use]
+    pub fn grants(&self) -> &Grants {
+        static NONE: LazyLock<Grants> = LazyLock::new(Grants::default);
+        let tool = self.tools.first();
+        tool.map_or(&NONE, |tool| &tool.component.grants)
+    }
+
     /// Who signed it, of those who are trusted.
     #[must_use]
     pub fn signer(&self) -> Option<&Signer> {

@@ -4,7 +4,7 @@ use super::Kept;
 use crate::grants::Grants;
 use crate::limits::{RunLimits, TaskDefaults, TaskLimits};
 use crate::protocol::{
-    Answer, Content, HeaderParam, RpcError, Schema, header_params, json_size, parse_guest_json, raw,
+    Answer, Content, HeaderParam, Schema, header_params, json_size, parse_guest_json, raw,
 };
 use crate::runtime::{Program, wit::handler};
 use crate::signature::Signer;
@@ -59,6 +59,17 @@ pub enum TaskSupport {
     Optional,
     /// Always; other clients are refused.
     Required,
+}
+
+/// Why an answer cannot be a result.
+#[derive(Debug, thiserror::Error)]
+pub enum SealError {
+    /// It does not fit the tool's output schema; what does not.
+    #[error("The tool's result does not fit its output schema: {0}")]
+    Unfit(String),
+    /// It is larger than it may be; its bytes.
+    #[error("The tool's result has {0} bytes")]
+    TooLarge(usize),
 }
 
 /// A tool that can be called.
@@ -168,27 +179,18 @@ impl Tool {
         self.input.check(arguments)
     }
 
-    /// Checks an answer and gives it its final form, of at most `limit` bytes; `key` names that limit.
+    /// Checks an answer and gives it its final form, of at most `limit` bytes.
     ///
     /// # Errors
-    /// `-32603`: it does not fit the output schema, or is too large.
-    pub fn seal(
-        &self,
-        mut answer: Answer,
-        limit: usize,
-        key: &str,
-    ) -> Result<Box<RawValue>, RpcError> {
+    /// [`SealError`].
+    pub fn seal(&self, mut answer: Answer, limit: usize) -> Result<Box<RawValue>, SealError> {
         if let Some(schema) = self.output.as_ref().filter(|_| !answer.is_error) {
             let structured = answer.structured.as_deref().map(value);
             let fits = match &structured {
                 Some(structured) => schema.check(structured),
                 None => Err("there is no structured content".to_owned()),
             };
-            fits.map_err(|reason| {
-                RpcError::internal(format!(
-                    "The tool's result does not fit its output schema: {reason}"
-                ))
-            })?;
+            fits.map_err(SealError::Unfit)?;
         }
         if let Some(structured) = answer
             .structured
@@ -211,9 +213,7 @@ impl Tool {
         let size = result.as_ref().map_or(size, |result| result.get().len());
         match result {
             Some(result) if size <= limit => Ok(result),
-            _ => Err(RpcError::internal(format!(
-                "The tool's result has {size} bytes; the limit is {limit} ({key})"
-            ))),
+            _ => Err(SealError::TooLarge(size)),
         }
     }
 }

@@ -4,13 +4,11 @@
 //! `…` stands.
 
 use super::clean;
+use super::layout::{WIDTH, beginning, ending, json_text, wrapped};
 use super::operator::{Operator, OperatorError};
 use crate::admin::{LatencyMillis, Status};
 use serde_json::Value;
 use std::fmt::Write as _;
-
-/// Columns of a terminal.
-const WIDTH: usize = 80;
 
 /// Prints how a server is, as a table or as the server's JSON.
 ///
@@ -19,7 +17,7 @@ const WIDTH: usize = 80;
 pub fn status(operator: &Operator, json: bool) -> Result<bool, OperatorError> {
     if json {
         let status: Value = operator.get("/status")?;
-        println!("{status:#}");
+        println!("{}", json_text(&status));
     } else {
         let status: Status = operator.get("/status")?;
         print!("{}", table(&status));
@@ -117,44 +115,6 @@ fn component_row(name: &str, digest: &str, since: &str) -> String {
     format!("{name:<45} {digest:<12} {}", beginning(since, 20))
 }
 
-/// The first columns of a text.
-fn beginning(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(most - 1).collect();
-    format!("{kept}…")
-}
-
-/// The last columns of a text: of a path, what tells it from others.
-fn ending(text: &str, most: usize) -> String {
-    let length = text.chars().count();
-    if length <= most {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().skip(length + 1 - most).collect();
-    format!("…{kept}")
-}
-
-/// Lines that begin with so many spaces, broken between words where that can be.
-fn wrapped(text: &str, indent: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        let word = beginning(word, WIDTH - indent);
-        if !line.is_empty() && indent + line.chars().count() + 1 + word.chars().count() > WIDTH {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line += &word;
-    }
-    lines.push(line);
-    let indent = " ".repeat(indent);
-    lines.iter().map(|line| format!("{indent}{line}")).collect()
-}
-
 /// In its two largest units.
 fn duration(seconds: u64) -> String {
     let (minutes, hours) = (seconds / 60, seconds / 3_600);
@@ -179,8 +139,9 @@ fn millis(millis: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admin::{Component, Connections, Instances, Listens, Tasks, Tool};
+    use crate::admin::{Component, Connections, Instances, Listens, Node, Tasks, Tool};
     use crate::catalog::Refused;
+    use crate::grants::Granted;
 
     fn example() -> Status {
         let tool = |name: &str, latency_ms| Tool {
@@ -201,12 +162,22 @@ mod tests {
         Status {
             version: "0.1.0".to_owned(),
             uptime_seconds: 3 * 3_600 + 12 * 60 + 1,
+            node: Node {
+                host: "here".to_owned(),
+                process: 7,
+            },
+            store: Some("sqlite".to_owned()),
+            memory_bytes: Some(1 << 26),
+            tenants: Vec::new(),
+            refusals: Default::default(),
             tools: vec![tool("echo", Some(latency)), tool("render", None)],
             components: vec![Component {
                 name: "tools/probe.wasm".to_owned(),
                 digest: "0123456789abcdef".repeat(4),
                 serving_since: "2026-01-02T03:04:05Z".to_owned(),
                 tools: 2,
+                signed_by: None,
+                grants: Granted::default(),
             }],
             refused: vec![Refused {
                 name: "tools/x.wasm".to_owned(),

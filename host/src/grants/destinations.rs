@@ -269,6 +269,23 @@ const NOT_PUBLIC_V6: [Ipv6Net; 4] = [
     v6(0x3fff, 0, 20),      // documentation
 ];
 
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://", self.scheme)?;
+        match &self.host {
+            Host::Any => f.write_str("*")?,
+            Host::Below(end) => write!(f, "*{end}")?,
+            Host::One(one) if one.contains(':') => write!(f, "[{one}]")?,
+            Host::One(one) => f.write_str(one)?,
+        }
+        match self.port {
+            Port::Any => f.write_str(":*"),
+            Port::One(port) if self.scheme.usual_port() == Some(port) => Ok(()),
+            Port::One(port) => write!(f, ":{port}"),
+        }
+    }
+}
+
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

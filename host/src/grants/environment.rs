@@ -62,6 +62,11 @@ impl Environment {
         }
     }
 
+    /// The names that a guest sees.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     pub(super) fn prepare(&self, wasi: &mut WasiCtxBuilder) {
         for (name, value) in &self.0 {
             wasi.env(name, value);

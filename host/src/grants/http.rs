@@ -69,6 +69,11 @@ impl Http {
         self.destinations.iter().any(covers)
     }
 
+    /// Where it leads.
+    pub(super) fn destinations(&self) -> &[Destination] {
+        &self.destinations
+    }
+
     /// Which addresses its names may lead to.
     #[must_use]
     pub fn addresses(&self) -> &Addresses {

@@ -8,16 +8,20 @@ mod destinations;
 mod directories;
 mod environment;
 mod http;
+mod needs;
 mod policy;
 mod sockets;
+mod summary;
 
 pub use destinations::{Addresses, Destination, DestinationError, NotPublic, Scheme};
 pub use directories::{Directories, Directory};
 pub use environment::{Environment, Secret};
 pub use http::Http;
+pub use needs::{Need, need};
 pub use policy::{Candidate, GrantPolicy};
 pub(crate) use sockets::Names;
 pub use sockets::Sockets;
+pub use summary::Granted;
 
 use std::sync::Arc;
 use wasmtime_wasi::WasiCtxBuilder;
@@ -99,12 +103,13 @@ impl Grants {
         &self,
         imports: impl IntoIterator<Item = &'a str>,
     ) -> Result<(), GrantError> {
-        let needs_http = |import: &&str| import.starts_with("wasi:http/outgoing-handler");
-        match imports.into_iter().find(needs_http) {
-            Some(import) if self.http.is_none() => {
-                Err(GrantError::Import(import.to_owned(), "tools.grants.http"))
-            }
-            _ => Ok(()),
+        let missing = imports.into_iter().find_map(|import| match need(import) {
+            Need::Needs(key) if self.http.is_none() => Some((import, key)),
+            _ => None,
+        });
+        match missing {
+            Some((import, key)) => Err(GrantError::Import(import.to_owned(), key)),
+            None => Ok(()),
         }
     }
 }

@@ -61,6 +61,11 @@ impl Sockets {
         })
     }
 
+    /// Where it leads.
+    pub(super) fn destinations(&self) -> &[Destination] {
+        &self.destinations
+    }
+
     fn covers(&self, host: &str, port: u16) -> bool {
         let covers = |it: &Destination| it.covers(Scheme::Tcp, host, port);
         self.destinations.iter().any(covers)

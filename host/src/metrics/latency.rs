@@ -3,7 +3,7 @@
 //! Invariant: a time is told too long by a sixteenth at most, never too short; recording one is a few
 //! additions, and whoever reads holds up nobody.
 
-use histogram::{AtomicHistogram, Config, Histogram};
+use histogram::{AtomicHistogram, Config, Histogram, SparseHistogram};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -70,7 +70,48 @@ pub struct Latencies {
     max: Duration,
 }
 
+/// What was counted up to some moment. It takes as much memory as there were different times.
+#[derive(Clone, Debug)]
+pub struct Mark(SparseHistogram);
+
 impl Latencies {
+    /// None.
+    #[must_use]
+    pub fn none() -> Self {
+        Latency::default().load()
+    }
+
+    /// To compare later ones with.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark(SparseHistogram::from(&self.buckets))
+    }
+
+    /// Those of them that were counted after a mark was made. Their longest is not known: it is told as
+    /// that of all.
+    #[must_use]
+    pub fn since(mut self, Mark(before): &Mark) -> Self {
+        let buckets = self.buckets.as_mut_slice();
+        for (index, count) in before.index().iter().zip(before.count()) {
+            if let Some(bucket) = buckets.get_mut(*index as usize) {
+                *bucket = bucket.saturating_sub(*count);
+            }
+        }
+        self
+    }
+
+    /// These and others.
+    #[must_use]
+    pub fn and(mut self, others: &Self) -> Self {
+        let buckets = self.buckets.as_mut_slice().iter_mut();
+        for (bucket, more) in buckets.zip(others.buckets.as_slice()) {
+            *bucket += more;
+        }
+        self.sum += others.sum;
+        self.max = self.max.max(others.max);
+        self
+    }
+
     /// How many.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -142,6 +183,23 @@ mod tests {
             (none.quantile(0.5), none.max(), none.count()),
             (None, None, 0)
         );
+    }
+
+    #[test]
+    fn what_came_after_a_mark_is_told_apart() {
+        let latency = Latency::default();
+        (1..100).for_each(|_| latency.record(Duration::from_millis(1)));
+        let mark = latency.load().mark();
+        assert_eq!(latency.load().since(&mark).quantile(0.5), None);
+        latency.record(Duration::from_secs(1));
+        latency.record(Duration::from_secs(1));
+        let after = latency.load().since(&mark);
+        assert_eq!(after.count(), 2);
+        assert_eq!(after.quantile(0.5), Some(Duration::from_secs(1)));
+        let both = after.and(&of(&[Duration::from_millis(1)]));
+        assert_eq!(both.count(), 3);
+        assert!(both.quantile(0.1).unwrap() < Duration::from_millis(2));
+        assert_eq!(Latencies::none().and(&both).count(), 3);
     }
 
     #[test]

@@ -1,61 +1,22 @@
 //! What a server counts of itself while it works.
 //!
-//! Invariants: there are numbers by tool, by outcome and by limit, and nothing of what calls hold or of
-//! whose they are; a call looks its counters up once, and from then on adds to atomics, without a lock
-//! and without memory of its own; there are counters for the tools that are served, and for no others.
+//! Invariants: there are numbers by tool, by tenant, by outcome and by limit, and nothing of what calls
+//! hold or of who of a tenant made them; a call looks its counters up once, and from then on adds to
+//! atomics, without a lock and without memory of its own; there are counters for the tools that are
+//! served and the tenants that are named, and for no others.
 
+mod calls;
 mod latency;
 
-pub use latency::{Latencies, Latency};
+pub use calls::{CallCounters, CallMetrics, Counting, Outcome};
+pub use latency::{Latencies, Latency, Mark};
 
 use crate::places::Places;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime};
-
-/// What became of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// A result.
-    Result,
-    /// A result that the tool calls an error, or arguments that do not fit.
-    ToolError,
-    /// A JSON-RPC error.
-    Error,
-    /// A task.
-    Task,
-    /// The client has to answer first, and to call again.
-    Asked,
-    /// The client went away before there was anything else.
-    Abandoned,
-}
-
-impl Outcome {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Result,
-        Self::ToolError,
-        Self::Error,
-        Self::Task,
-        Self::Asked,
-        Self::Abandoned,
-    ];
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Result => "result",
-            Self::ToolError => "tool_error",
-            Self::Error => "error",
-            Self::Task => "task",
-            Self::Asked => "asked",
-            Self::Abandoned => "abandoned",
-        }
-    }
-}
+use std::time::SystemTime;
 
 /// A limit that refused something, the server's or a tenant's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,11 +43,17 @@ pub enum Limit {
     Body,
     /// All bodies together.
     Bodies,
+    /// A result.
+    Result,
+    /// The time of a task, or of its attempt.
+    TaskTime,
+    /// Connections, times and sizes of guests' own requests.
+    Http,
 }
 
 impl Limit {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Waiting,
         Self::CpuPerMinute,
         Self::Cpu,
@@ -98,6 +65,9 @@ impl Limit {
         Self::Requests,
         Self::Body,
         Self::Bodies,
+        Self::Result,
+        Self::TaskTime,
+        Self::Http,
     ];
 
     /// Its name.
@@ -115,6 +85,9 @@ impl Limit {
             Self::Requests => "requests",
             Self::Body => "body",
             Self::Bodies => "bodies",
+            Self::Result => "result",
+            Self::TaskTime => "task_time",
+            Self::Http => "http",
         }
     }
 }
@@ -166,11 +139,12 @@ impl<const N: usize> Counters<N> {
 #[derive(Debug)]
 pub struct Metrics {
     started: SystemTime,
-    tools: ArcSwap<HashMap<Arc<str>, Arc<ToolMetrics>>>,
+    tools: ArcSwap<HashMap<Arc<str>, Arc<CallMetrics>>>,
     /// Takes what calls of tools do that are not served any more. Nobody reads it.
-    gone: Arc<ToolMetrics>,
+    gone: Arc<CallMetrics>,
     refusals: Counters<{ Limit::ALL.len() }>,
     reloads: Counters<{ ReloadOutcome::ALL.len() }>,
+    sweeps: Counters<2>,
     connections: Places,
 }
 
@@ -182,6 +156,7 @@ impl Default for Metrics {
             gone: Arc::default(),
             refusals: Counters::default(),
             reloads: Counters::default(),
+            sweeps: Counters::default(),
             connections: Places::default(),
         }
     }
@@ -206,7 +181,7 @@ impl Metrics {
 
     /// The counters of a tool; if it is not served, some that nobody reads.
     #[must_use]
-    pub fn tool(&self, name: &str) -> Arc<ToolMetrics> {
+    pub fn tool(&self, name: &str) -> Arc<CallMetrics> {
         let tools = self.tools.load();
         Arc::clone(tools.get(name).unwrap_or(&self.gone))
     }
@@ -233,6 +208,17 @@ impl Metrics {
         self.reloads.get(outcome as usize)
     }
 
+    /// A sweep of tasks ended, whole or with an error.
+    pub fn swept(&self, whole: bool) {
+        self.sweeps.add(usize::from(whole));
+    }
+
+    /// How often sweeps ended so.
+    #[must_use]
+    pub fn sweeps(&self, whole: bool) -> u64 {
+        self.sweeps.get(usize::from(whole))
+    }
+
     /// Connections of clients. Each takes a place; there is no end of them here.
     #[must_use]
     pub fn connections(&self) -> &Places {
@@ -240,90 +226,12 @@ impl Metrics {
     }
 }
 
-/// The counters of one tool.
-#[derive(Debug, Default)]
-pub struct ToolMetrics {
-    calls: Counters<{ Outcome::ALL.len() }>,
-    latency: Latency,
-    cpu_nanos: AtomicU64,
-}
-
-impl ToolMetrics {
-    /// A call begins. It is counted when what this gives is ended or dropped.
-    #[must_use]
-    pub fn begin(self: &Arc<Self>) -> Counting {
-        Counting {
-            tool: Arc::clone(self),
-            started: Instant::now(),
-            outcome: Outcome::Abandoned,
-        }
-    }
-
-    /// Its runs used CPU time.
-    pub fn used_cpu(&self, nanos: u64) {
-        self.cpu_nanos.fetch_add(nanos, Ordering::Relaxed);
-    }
-
-    /// Calls that came to this.
-    #[must_use]
-    pub fn calls(&self, outcome: Outcome) -> u64 {
-        self.calls.get(outcome as usize)
-    }
-
-    /// How long calls took until they were answered.
-    #[must_use]
-    pub fn latencies(&self) -> Latencies {
-        self.latency.load()
-    }
-
-    /// CPU time of its runs.
-    #[must_use]
-    pub fn cpu(&self) -> Duration {
-        Duration::from_nanos(self.cpu_nanos.load(Ordering::Relaxed))
-    }
-}
-
-/// A call that is not answered yet.
-#[derive(Debug)]
-pub struct Counting {
-    tool: Arc<ToolMetrics>,
-    started: Instant,
-    outcome: Outcome,
-}
-
-impl Counting {
-    /// It is answered.
-    pub fn end(mut self, outcome: Outcome) {
-        self.outcome = outcome;
-    }
-}
-
-impl Drop for Counting {
-    fn drop(&mut self) {
-        self.tool.calls.add(self.outcome as usize);
-        self.tool.latency.record(self.started.elapsed());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn total(tool: &ToolMetrics) -> u64 {
-        Outcome::ALL.iter().map(|it| tool.calls(*it)).sum()
-    }
-
-    #[test]
-    fn a_call_counts_once_whether_it_is_answered_or_dropped() {
-        let tool = Arc::new(ToolMetrics::default());
-        for outcome in Outcome::ALL {
-            tool.begin().end(outcome);
-            assert_eq!(tool.calls(outcome), 1, "{outcome:?}");
-        }
-        drop(tool.begin());
-        assert_eq!(tool.calls(Outcome::Abandoned), 2);
-        assert_eq!(total(&tool), 7);
-        assert_eq!(tool.latencies().count(), 7);
+    fn count(metrics: &Metrics, name: &str) -> Counting {
+        CallCounters::new(metrics.tool(name), Arc::default()).begin()
     }
 
     #[test]
@@ -331,13 +239,13 @@ mod tests {
         let metrics = Metrics::default();
         let [a, b, c] = ["a", "b", "c"].map(Arc::<str>::from);
         metrics.serve([&a, &b]);
-        let old = metrics.tool("b").begin();
-        metrics.tool("a").begin().end(Outcome::Result);
-        metrics.tool("b").begin().end(Outcome::Result);
+        let old = count(&metrics, "b");
+        count(&metrics, "a").end(Outcome::Result);
+        count(&metrics, "b").end(Outcome::Result);
         metrics.serve([&a, &c]);
         old.end(Outcome::Result);
-        metrics.tool("b").begin().end(Outcome::Result);
-        let counted = |name| total(&metrics.tool(name));
+        count(&metrics, "b").end(Outcome::Result);
+        let counted = |name| metrics.tool(name).all_calls();
         assert_eq!((counted("a"), counted("c")), (1, 0));
         metrics.serve([&b]);
         assert_eq!(counted("b"), 0, "a tool that comes back begins anew");

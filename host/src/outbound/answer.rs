@@ -73,6 +73,17 @@ pub enum Failure {
     NotStored,
 }
 
+impl Failure {
+    /// True if a limit of the grant or of the tenant was reached.
+    #[must_use]
+    pub fn is_limit(&self) -> bool {
+        matches!(
+            self,
+            Self::Connections | Self::ConnectTime | Self::Time | Self::Head(_) | Self::Body(_)
+        )
+    }
+}
+
 impl Answer {
     /// Its form in a journal.
     #[must_use]

@@ -10,6 +10,7 @@ use super::verbs::Halt;
 use crate::grants;
 use crate::journal::{Digest, Effect, Entry, Journal};
 use crate::limits::HttpLimits;
+use crate::metrics::{Limit, Metrics};
 use crate::outbound::{self, Answer, Asked, Failure};
 use crate::places::Places;
 use crate::telemetry::{HostCallKind, HostCalls, Span};
@@ -66,6 +67,17 @@ struct Exchange {
     answer: SetOnce<Answer>,
 }
 
+/// What requests of an instance take of the server's.
+#[derive(Clone, Default)]
+pub(super) struct Outside {
+    /// The tenant's.
+    pub(super) connections: Places,
+    /// What counts refusals.
+    pub(super) metrics: Arc<Metrics>,
+    /// What traces host calls.
+    pub(super) host_calls: HostCalls,
+}
+
 /// Requests that could be sent.
 #[derive(Default)]
 struct Ready {
@@ -76,9 +88,7 @@ struct Ready {
 struct Hooks {
     grant: Option<Arc<grants::Http>>,
     journal: Arc<Mutex<Journal>>,
-    /// The tenant's.
-    connections: Places,
-    host_calls: HostCalls,
+    outside: Outside,
     ready: Arc<Ready>,
     /// The one that was just made.
     made: Option<Arc<Exchange>>,
@@ -88,14 +98,12 @@ impl Requests {
     pub(super) fn new(
         grant: Option<Arc<grants::Http>>,
         journal: Arc<Mutex<Journal>>,
-        connections: &Places,
-        host_calls: HostCalls,
+        outside: Outside,
     ) -> Self {
         let hooks = Hooks {
             grant,
             journal,
-            connections: connections.clone(),
-            host_calls,
+            outside,
             ready: Arc::default(),
             made: None,
         };
@@ -310,8 +318,7 @@ impl WasiHttpHooks for Hooks {
         let exchange = Arc::new(Exchange::default());
         self.made = Some(Arc::clone(&exchange));
         let (grant, ready) = (self.grant.clone(), Arc::clone(&self.ready));
-        let connections = self.connections.clone();
-        let host_calls = self.host_calls.clone();
+        let outside = self.outside.clone();
         let options = options.unwrap_or_default();
         let asked = Asked {
             connect: options.connect_timeout,
@@ -331,17 +338,20 @@ impl WasiHttpHooks for Hooks {
                 (false, ..) => Answer::Failed(Failure::NotStored),
                 (_, Err(_), _) => Answer::Failed(Failure::RequestBody),
                 (_, _, None) => Answer::Failed(Failure::NotGranted),
-                (true, Ok(_), Some(grant)) => match connections.take() {
+                (true, Ok(_), Some(grant)) => match outside.connections.take() {
                     None => Answer::Failed(Failure::Connections),
                     Some(_place) => {
                         let request = with_key(request, mark, digest);
-                        let mut span = begin(&host_calls, &request);
+                        let mut span = begin(&outside.host_calls, &request);
                         let answer = outbound::send(&grant, request, asked).await;
                         tell(&mut span, &answer);
                         answer
                     }
                 },
             };
+            if matches!(&answer, Answer::Failed(failure) if failure.is_limit()) {
+                outside.metrics.refuse(Limit::Http);
+            }
             let _ = exchange.answer.set(answer.clone());
             given(answer).map(|(response, _)| (response, nothing_more()))
         })

@@ -3,7 +3,7 @@
 //! Invariant: whatever a guest hands over is checked here before the rest of the server sees it.
 
 use super::convert;
-use super::http::Requests;
+use super::http::{Outside, Requests};
 use super::meter::MemoryLimiter;
 use super::output::{GuestLog, Stdio, cut};
 use super::verbs::{Verbs, Waiting};
@@ -11,7 +11,6 @@ use super::wit::{log, task, types};
 use crate::grants::{Grants, Names};
 use crate::journal::Journal;
 use crate::limits;
-use crate::places::Places;
 use crate::protocol::{Level, parse_guest_json};
 use crate::telemetry::{HostCallKind, HostCalls, Span};
 use parking_lot::Mutex;
@@ -43,15 +42,14 @@ impl Guest {
         log: GuestLog,
         memory: MemoryLimiter,
         grants: &Grants,
-        connections: &Places,
-        host_calls: HostCalls,
+        outside: Outside,
     ) -> Result<Self> {
         let mut resources = ResourceTable::new();
         resources.set_max_capacity(limits::RESOURCES);
         let mut wasi = WasiCtx::builder();
         wasi.stdout(Stdio::new("stdout", log.clone()))
             .stderr(Stdio::new("stderr", log.clone()));
-        let names = Names::prepare(grants.sockets.clone(), connections, &mut wasi);
+        let names = Names::prepare(grants.sockets.clone(), &outside.connections, &mut wasi);
         grants.prepare(&mut wasi)?;
         Ok(Self {
             wasi: wasi.build(),
@@ -59,16 +57,11 @@ impl Guest {
             memory,
             verbs,
             names,
-            requests: Requests::new(
-                grants.http.clone(),
-                Arc::clone(&journal),
-                connections,
-                host_calls.clone(),
-            ),
+            host_calls: outside.host_calls.clone(),
+            requests: Requests::new(grants.http.clone(), Arc::clone(&journal), outside),
             journal,
             timers: Default::default(),
             log,
-            host_calls,
         })
     }
 

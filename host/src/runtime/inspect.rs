@@ -94,6 +94,29 @@ pub fn inspect(bytes: &[u8]) -> Result<(), Defect> {
     Ok(())
 }
 
+/// Names of what a component imports, as far as it can be read.
+#[must_use]
+pub fn imports(bytes: &[u8]) -> Vec<String> {
+    let mut depth = 0;
+    let mut names = Vec::new();
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload {
+            Ok(Payload::Version { .. }) => depth += 1,
+            Ok(Payload::End(_)) => depth -= 1,
+            Ok(Payload::ComponentImportSection(section)) if depth == 1 => {
+                let imports = section.into_iter().map_while(Result::ok);
+                names.extend(imports.map(|import| import.name.name.to_owned()));
+            }
+            Ok(_) => {}
+            Err(_) => break,
+        }
+        if names.len() > limits::COMPONENT_IMPORTS as usize {
+            break;
+        }
+    }
+    names
+}
+
 /// Walks a section of component types. Only the types of components and instances hold others; all
 /// the rest is read by the parser, which recurses for these two only.
 fn types(bytes: &[u8], range: std::ops::Range<usize>, parts: &mut Parts) -> Result<(), Defect> {

@@ -3,7 +3,7 @@
 use super::account::{Accounts, CpuBudget, MemoryAccount};
 use super::queue::{FairQueue, Permit, Share};
 use crate::limits::RunLimits;
-use crate::metrics::ToolMetrics;
+use crate::metrics::CallCounters;
 use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 use std::future::Future;
@@ -24,14 +24,14 @@ pub(super) struct CpuMeter {
     charged: AtomicU64,
     budget: Option<Arc<CpuBudget>>,
     /// Counts for the operator.
-    metrics: Option<Arc<ToolMetrics>>,
+    metrics: Option<CallCounters>,
     /// The right to go on computing, from when it was given to the end of the poll.
     turn: Mutex<Option<Permit>>,
 }
 
 impl CpuMeter {
-    /// A meter that charges a budget and counts for a tool, if there are such.
-    pub(super) fn new(budget: Option<Arc<CpuBudget>>, metrics: Option<Arc<ToolMetrics>>) -> Self {
+    /// A meter that charges a budget and counts for a call, if there are such.
+    pub(super) fn new(budget: Option<Arc<CpuBudget>>, metrics: Option<CallCounters>) -> Self {
         Self {
             budget,
             metrics,

@@ -28,7 +28,7 @@ pub use convert::{features_from_wit, features_to_wit};
 pub use engine::{EngineError, Place, Runtime};
 pub use inspect::Defect;
 #[doc(hidden)] // For the fuzz target.
-pub use inspect::inspect;
+pub use inspect::{imports, inspect};
 pub use output::GuestLog;
 pub use program::{Call, LoadError, Program, Returned, RunError};
 pub use queue::Share;

@@ -7,6 +7,7 @@ use super::account::Accounts;
 use super::compile::{CompileError, one_line};
 use super::convert;
 use super::engine::{Place, Runtime};
+use super::http::Outside;
 use super::imports::Guest;
 use super::meter::{CpuMeter, MemoryLimiter, Metered};
 use super::no_call::NoCall;
@@ -16,8 +17,7 @@ use super::wit::{ToolPre, handler};
 use crate::grants::Grants;
 use crate::journal::{Fault, Journal, JournalOptions, Seed, Time};
 use crate::limits::{self, RunLimits};
-use crate::metrics::{Limit, ToolMetrics};
-use crate::places::Places;
+use crate::metrics::{CallCounters, Limit, Metrics};
 use crate::protocol::{Answer, ClientFeatures, RpcError};
 use crate::telemetry::HostCalls;
 use parking_lot::Mutex;
@@ -32,6 +32,13 @@ pub struct Program {
 }
 
 impl Program {
+    /// Size of its native code with what belongs to it, bytes.
+    #[must_use]
+    pub fn native_bytes(&self) -> usize {
+        let image = self.pre.instance_pre().component().image_range();
+        (image.end as usize).saturating_sub(image.start as usize)
+    }
+
     /// Names of what it imports.
     #[must_use]
     pub fn imports(&self) -> Vec<String> {
@@ -202,7 +209,9 @@ pub struct Call {
     /// Where it waits for an instance.
     pub place: Place,
     /// What counts its CPU time.
-    pub metrics: Arc<ToolMetrics>,
+    pub metrics: CallCounters,
+    /// What counts refusals.
+    pub refusals: Arc<Metrics>,
     /// What traces its host calls.
     pub host_calls: HostCalls,
 }
@@ -275,8 +284,7 @@ impl Runtime {
             GuestLog::new(name.into(), journal),
             MemoryLimiter::new(limits, &Accounts::default()),
             &Grants::default(),
-            &Places::default(),
-            HostCalls::default(),
+            Outside::default(),
         );
         let guest = guest.map_err(|error| LoadError::List(RunError::Trap(error.to_string())))?;
         let place = Place {
@@ -318,8 +326,11 @@ impl Runtime {
             log,
             memory,
             &call.grants,
-            &call.place.accounts.connections,
-            call.host_calls,
+            Outside {
+                connections: call.place.accounts.connections.clone(),
+                metrics: call.refusals,
+                host_calls: call.host_calls,
+            },
         )
         .map_err(|error| RunError::Trap(error.to_string()))?;
         let (cpu_ms, place, metrics) = (call.limits.cpu_ms, call.place, call.metrics);
@@ -358,7 +369,7 @@ impl Runtime {
         guest: Guest,
         cpu_ms: u64,
         place: &Place,
-        metrics: Option<Arc<ToolMetrics>>,
+        metrics: Option<CallCounters>,
         work: impl AsyncFnOnce(&super::wit::Tool, &mut Store<Guest>) -> wasmtime::Result<T>,
     ) -> Result<T, RunError> {
         let _running = self.permit(place).await?;

@@ -6,7 +6,7 @@ use crate::call::{
     Call, Events, Question, Reply, Resumed, SealedCall, Session, SessionOptions, begin,
 };
 use crate::catalog::{TaskSupport, Tool};
-use crate::metrics::{Outcome, ToolMetrics};
+use crate::metrics::{CallCounters, Outcome};
 use crate::protocol::{
     Answer, ClientFeatures, Headers, Level, Request, RpcError, object, raw, string, success,
 };
@@ -82,11 +82,12 @@ impl Server {
         drop(catalog);
         let tool = tool
             .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", shorten(&name))))?;
-        let metrics = self.driver.metrics.tool(&tool.name);
-        let counting = metrics.begin();
+        let of_tool = self.driver.metrics.tool(&tool.name);
+        let counters = CallCounters::new(of_tool, Arc::clone(caller.tenant.metrics()));
+        let counting = counters.begin();
         let mut span = self.driver.telemetry.call(call.trace.as_ref(), &tool.name);
         let trace = span.context(call.trace.as_ref());
-        let call = self.call(caller, call, headers, events, tool, metrics, trace);
+        let call = self.call(caller, call, headers, events, tool, counters, trace);
         let (outcome, reply) = match call.await {
             Ok((outcome, reply)) => (outcome, Ok(reply)),
             Err(error) => (Outcome::Error, Err(error)),
@@ -108,7 +109,7 @@ impl Server {
         headers: &Headers<'_>,
         events: &Arc<Events>,
         tool: Arc<Tool>,
-        metrics: Arc<ToolMetrics>,
+        counters: CallCounters,
         trace: Option<TraceContext>,
     ) -> Result<(Outcome, Reply), RpcError> {
         let state = request.request_state;
@@ -166,7 +167,7 @@ impl Server {
             log_level: request.log_level,
             sealer: Arc::clone(&self.sealer),
             metrics: Arc::clone(&self.driver.metrics),
-            tool_metrics: metrics,
+            counters,
             answered: resumed.answered,
             offered,
             times: self.call_times(),

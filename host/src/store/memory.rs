@@ -368,6 +368,10 @@ impl Store for MemoryStore {
         Ok(unfinished.map(|task| task.digest.clone()).collect())
     }
 
+    fn kind(&self) -> &'static str {
+        "memory"
+    }
+
     async fn tally(&self) -> Result<Tally, StoreError> {
         Ok(self.inner.lock().counts.tally())
     }

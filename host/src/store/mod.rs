@@ -270,6 +270,9 @@ pub trait Store: Send + Sync + 'static {
     /// [`StoreError::Unavailable`].
     async fn tally(&self) -> Result<Tally, StoreError>;
 
+    /// What it is, in a word that an operator knows: of its place nothing is said.
+    fn kind(&self) -> &'static str;
+
     /// What nodes share beside tasks; none if no other process can use the store.
     fn shared(&self) -> Option<Arc<dyn Shared>> {
         None

@@ -412,6 +412,12 @@ impl Tasks {
         self.store.tally().await
     }
 
+    /// What they are kept in.
+    #[must_use]
+    pub fn store_kind(&self) -> &'static str {
+        self.store.kind()
+    }
+
     /// Tasks that run here now.
     #[must_use]
     pub fn running(&self) -> usize {

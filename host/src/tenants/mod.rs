@@ -9,6 +9,7 @@ use crate::places::{Place, Places};
 pub use rate::Rate;
 
 use crate::limits::RunLimits;
+use crate::metrics::CallMetrics;
 use crate::runtime::{Accounts, CpuBudget, MemoryAccount, Share};
 use crate::signature::{PublicKey, Signer};
 use crate::task::Principal;
@@ -77,6 +78,7 @@ pub struct Tenant {
     /// How much.
     pub limits: TenantLimits,
     accounts: Accounts,
+    metrics: Arc<CallMetrics>,
     progress: Option<Rate>,
     listens: Places,
     requests: Places,
@@ -101,6 +103,7 @@ impl Tenant {
             tools,
             keys: Vec::new(),
             accounts,
+            metrics: Arc::default(),
             progress: limits.progress_per_second.map(Rate::new),
             listens: Places::new(limits.max_listens),
             requests: Places::new(limits.max_requests),
@@ -125,6 +128,12 @@ impl Tenant {
     #[must_use]
     pub fn accounts(&self) -> &Accounts {
         &self.accounts
+    }
+
+    /// The counters of its calls; those that are not named share theirs.
+    #[must_use]
+    pub fn metrics(&self) -> &Arc<CallMetrics> {
+        &self.metrics
     }
 
     /// A call's limits, where the tenant's own are not lower.
@@ -241,7 +250,10 @@ impl Tenants {
         if name.is_empty() {
             return Arc::clone(&self.other);
         }
-        Arc::new(Tenant::new(name, None, self.other.limits.clone()))
+        Arc::new(Tenant {
+            metrics: Arc::clone(&self.other.metrics),
+            ..Tenant::new(name, None, self.other.limits.clone())
+        })
     }
 
     /// The caller that a principal is; `None` if its tenant is not named.
@@ -249,6 +261,12 @@ impl Tenants {
     pub fn caller(&self, principal: Principal) -> Option<Caller> {
         let tenant = self.get(&principal.tenant)?;
         Some(Caller { principal, tenant })
+    }
+
+    /// What is counted, by tenant: the named ones, and all others as one, whose name is empty.
+    pub fn metrics(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<CallMetrics>)> {
+        let all = self.named.values().chain([&self.other]);
+        all.map(|tenant| (&tenant.name, &tenant.metrics))
     }
 
     /// True if the operator named some.

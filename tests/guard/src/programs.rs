@@ -45,7 +45,9 @@ impl Programs {
         });
         let libraries = children(&root.join("usr/lib"))
             .into_iter()
-            .filter(|it| it.to_string_lossy().ends_with("-linux-gnu"));
+            .filter(|it| it.to_string_lossy().ends_with("-linux-gnu"))
+            // Some of them find others below them by the place that they would be installed at.
+            .flat_map(|it| [it.join("pulseaudio"), it]);
         Self {
             folder,
             libraries: env::join_paths(libraries).ok(),

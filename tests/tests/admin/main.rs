@@ -9,6 +9,8 @@
 mod bounds;
 mod commands;
 mod exposition;
+mod history;
+mod inspect;
 mod metrics;
 mod reload;
 mod start;
@@ -32,6 +34,27 @@ async fn status_when(server: &Server, what: &str, wanted: impl Fn(&Value) -> boo
             let status = status(server).await;
             if wanted(&status) {
                 return status;
+            }
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+}
+
+/// Looks at what `GET /history` has until that is as `wanted`.
+async fn history_when(
+    server: &Server,
+    what: &str,
+    wanted: impl Fn(&[Value]) -> bool,
+) -> Vec<Value> {
+    patient(&format!("a history with {what}"), async {
+        loop {
+            let response = Request::new("GET", "/history").send(server.admin()).await;
+            assert_eq!(response.status, 200);
+            let samples = response.json().await["samples"].take();
+            let samples: Vec<Value> = serde_json::from_value(samples).expect("samples");
+            if wanted(&samples) {
+                return samples;
             }
             tokio::task::yield_now().await;
         }

@@ -1,6 +1,8 @@
 //! What `GET /metrics` counts, and that scrapers can read it.
 
-use cofferdam_tests::{Declares, Options, Server, accept, patient};
+use std::collections::HashSet;
+
+use cofferdam_tests::{Config, Declares, Identity, Options, Server, accept, patient};
 use serde_json::json;
 
 use crate::exposition::Exposition;
@@ -194,6 +196,43 @@ async fn cpu_time_and_limits_are_counted() {
     assert!(read.get("cofferdam_process_resident_memory_bytes", &[]) > 1e6);
     assert!(read.get("cofferdam_start_time_seconds", &[]) > 1.7e9);
     drop(listening);
+}
+
+#[tokio::test]
+async fn tenants_that_are_named_are_told_apart_and_others_are_not() {
+    let identity = Identity::new("acme \"&\n", "ci");
+    let config = Config::new(&format!(
+        "[tenants.{}]\n[tenants.other]\n{}",
+        json!("acme \"&\n"),
+        identity.entry
+    ));
+    let server = Server::start(config.probe().admin()).await;
+    let before = read(&server).await.len();
+    let client = server.client().bearing(&identity.token);
+    client.result("echo", json!({"text": "x"})).await;
+    client.result("finish", json!({"how": "tool-error"})).await;
+    let told = read(&server).await;
+    assert_eq!(told.len(), before, "as many series as before");
+    let tenants = HashSet::from(["acme \"&\n", "other", ""]);
+    assert_eq!(told.values("tenant"), tenants);
+    let calls = |tenant, outcome| {
+        let labels = [("outcome", outcome), ("tenant", tenant)];
+        told.get("cofferdam_tenant_calls_total", &labels)
+    };
+    assert_eq!(calls("acme \"&\n", "result"), 1.0);
+    assert_eq!(calls("acme \"&\n", "tool_error"), 1.0);
+    assert_eq!(calls("other", "result") + calls("", "result"), 0.0);
+    let acme = [("tenant", "acme \"&\n")];
+    let times = told.get("cofferdam_tenant_call_duration_seconds_count", &acme);
+    assert_eq!(times, 2.0);
+    assert!(told.get("cofferdam_tenant_cpu_seconds_total", &acme) > 0.0);
+
+    // Whoever comes where none are named is counted as one.
+    let open = Server::start(Options::probe().admin()).await;
+    open.client().result("echo", json!({"text": "x"})).await;
+    let told = read(&open).await;
+    let labels = [("outcome", "result"), ("tenant", "")];
+    assert_eq!(told.get("cofferdam_tenant_calls_total", &labels), 1.0);
 }
 
 #[tokio::test]

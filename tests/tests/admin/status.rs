@@ -3,7 +3,7 @@
 use cofferdam_tests::{Config, Declares, Identity, Options, Server, accept};
 use serde_json::{Value, json};
 
-use crate::{metrics, status, status_when, tool};
+use crate::{history_when, metrics, status, status_when, tool};
 
 #[tokio::test]
 async fn it_tells_what_is_served_and_what_is_not() {
@@ -137,14 +137,15 @@ async fn tasks_are_counted(store: &str) {
     assert_eq!(counts(&told), [2, 3, 4, 1, 2], "{told}");
 
     // What it tells, however it is asked.
-    let texts = [told.to_string(), metrics(&server).await];
+    let history = history_when(&server, "a sample", |samples| !samples.is_empty());
+    let history = json!(history.await);
+    let texts = [
+        told.to_string(),
+        history.to_string(),
+        metrics(&server).await,
+    ];
     for text in texts {
-        let secrets = [
-            "tenant-of-nobody",
-            "subject-of-nobody",
-            SECRET,
-            &identity.token,
-        ];
+        let secrets = ["subject-of-nobody", SECRET, &identity.token];
         let ids = tasks.iter().map(|task| task.id());
         for secret in secrets.into_iter().chain(ids) {
             assert!(!text.contains(secret), "{secret} in {text}");

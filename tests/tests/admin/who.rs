@@ -1,8 +1,12 @@
-//! Who may ask: nobody from a page or by a foreign name, and nobody without the token, if there is one.
+//! Who may ask: no page but the console, nobody by a foreign name, and nobody without the token, if there
+//! is one.
 
 use cofferdam_tests::{Config, Identity, Options, Request, Response, Server, raw, token};
 
-const PATHS: [(&str, &str); 4] = [
+const PATHS: [(&str, &str); 7] = [
+    ("GET", "/"),
+    ("GET", "/console"),
+    ("GET", "/history"),
     ("GET", "/health"),
     ("GET", "/status"),
     ("GET", "/metrics"),
@@ -20,18 +24,21 @@ async fn refused(response: Response, status: u16) {
 }
 
 #[tokio::test]
-async fn pages_and_foreign_names_are_refused_whatever_they_ask_for() {
+async fn foreign_pages_and_foreign_names_are_refused_whatever_they_ask_for() {
     let server = Server::start(Options::probe().admin()).await;
     let address = server.admin();
-    let own = format!("http://{address}");
     for (method, path) in PATHS {
         let request = || Request::new(method, path);
-        for origin in ["http://evil.example", "null", "", &own] {
+        for origin in ["http://evil.example", "http://localhost:1", "null", ""] {
             refused(request().header("Origin", origin).send(address).await, 403).await;
         }
-        for site in ["cross-site", "same-site", "same-origin"] {
+        for site in ["cross-site", "same-site", "unheard-of"] {
             let request = request().header("Sec-Fetch-Site", site);
-            refused(request.send(address).await, 403).await;
+            refused(request.clone().send(address).await, 403).await;
+            // A frame, whatever is in it.
+            let frame = request.header("Sec-Fetch-Mode", "navigate");
+            let frame = frame.header("Sec-Fetch-Dest", "iframe");
+            refused(frame.send(address).await, 403).await;
         }
         for host in [
             "evil.example",
@@ -52,11 +59,60 @@ async fn pages_and_foreign_names_are_refused_whatever_they_ask_for() {
 }
 
 #[tokio::test]
+async fn the_console_may_ask_and_nothing_is_told_to_other_pages() {
+    let server = Server::start(Options::probe().admin()).await;
+    let address = server.admin();
+    let own = format!("http://{address}");
+    for (method, path) in PATHS {
+        let request = Request::new(method, path);
+        let request = request.header("Sec-Fetch-Site", "same-origin");
+        let from_console = request.header("Origin", &own);
+        if method == "POST" {
+            // What a form can send, a page may have been made to send.
+            let form = from_console.clone().header("Content-Type", "text/plain");
+            refused(from_console.clone().send(address).await, 415).await;
+            refused(form.send(address).await, 415).await;
+        }
+        let request = from_console.header("Content-Type", "application/json");
+        let answer = request.send(address).await;
+        assert_eq!(answer.status, 200, "{path}");
+        for (name, value) in [
+            ("cache-control", "no-store"),
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+            ("referrer-policy", "no-referrer"),
+            ("cross-origin-resource-policy", "same-origin"),
+            ("cross-origin-opener-policy", "same-origin"),
+        ] {
+            assert_eq!(answer.header(name), value, "{path}");
+        }
+        let policy = answer.header("content-security-policy");
+        let parts: Vec<_> = policy.split("; ").collect();
+        for part in ["default-src 'none'", "frame-ancestors 'none'"] {
+            assert!(parts.contains(&part), "{path}: {policy}");
+        }
+        assert!(
+            !policy.contains("unsafe") && !policy.contains('*'),
+            "{policy}"
+        );
+        let cross = answer.headers.keys();
+        let cross: Vec<_> = cross
+            .filter(|it| it.as_str().starts_with("access-control"))
+            .collect();
+        assert!(
+            cross.is_empty() && !answer.headers.contains_key("set-cookie"),
+            "{cross:?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn there_is_nothing_else_at_the_address() {
     let server = Server::start(Options::probe().admin()).await;
     let address = server.admin();
     for path in [
-        "/",
+        "/index.html",
+        "/console/",
         "/mcp",
         "/status/",
         "/tasks",
@@ -91,7 +147,7 @@ async fn a_token_is_needed_where_one_is_configured() {
     ));
     let server = Server::start(config.probe().admin()).await;
     let address = server.admin();
-    for path in ["/status", "/metrics"] {
+    for path in ["/status", "/history", "/metrics"] {
         let request = || Request::new("GET", path);
         let bearing = |token: &str| request().header("Authorization", format!("Bearer {token}"));
         assert_eq!(bearing(&good).send(address).await.status, 200);
@@ -109,10 +165,10 @@ async fn a_token_is_needed_where_one_is_configured() {
         refused(none, 401).await;
     }
     refused(Request::new("POST", "/reload").send(address).await, 401).await;
-    assert_eq!(
-        Request::new("GET", "/health").send(address).await.status,
-        200
-    );
+    for open in ["/health", "/", "/console"] {
+        let answer = Request::new("GET", open).send(address).await;
+        assert_eq!(answer.status, 200, "{open}");
+    }
     // And it is good for nothing else.
     let list = server.client().bearing(&good);
     let list = list

@@ -50,16 +50,25 @@ impl Collector {
 
     /// Waits until there are so many spans of this name, and gives all.
     pub(crate) async fn until(&self, name: &str, number: usize) -> Vec<Span> {
-        let count = |spans: &[Span]| spans.iter().filter(|it| it.name == name).count();
-        patient(&format!("{number} spans {name}"), async {
-            let mut batches = 0;
+        let there = |spans: &[Span]| spans.iter().filter(|it| it.name == name).count() >= number;
+        self.until_true(&format!("{number} spans {name}"), there)
+            .await
+    }
+
+    /// Waits until something is true of all spans, and gives them.
+    pub(crate) async fn until_true(
+        &self,
+        what: &str,
+        there: impl Fn(&[Span]) -> bool,
+    ) -> Vec<Span> {
+        patient(what, async {
             loop {
+                let batches = self.0.asked(PATH).len();
                 let spans = self.spans();
-                if count(&spans) >= number {
+                if there(&spans) {
                     return spans;
                 }
-                batches = batches.max(self.0.asked(PATH).len()) + 1;
-                self.0.until_asked(PATH, batches).await;
+                self.0.until_asked(PATH, batches + 1).await;
             }
         })
         .await

@@ -41,7 +41,12 @@ pub(crate) fn run_all(checkout: &Checkout) -> Result<()> {
 fn prepare(checkout: &Checkout) -> Result<()> {
     node::install(checkout, "tests/clients", "node")?;
     venv::install(checkout, "tests/clients/python", "clients-python")?;
-    for server in [servers::REGISTRY, servers::POSTGRES, servers::NGINX] {
+    for server in [
+        servers::REGISTRY,
+        servers::POSTGRES,
+        servers::NGINX,
+        servers::BROWSER,
+    ] {
         server.install(checkout)?;
     }
     guests::build(checkout, &[])

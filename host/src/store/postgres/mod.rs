@@ -281,6 +281,10 @@ impl Store for PostgresStore {
         self.attempt(unfinished).await
     }
 
+    fn kind(&self) -> &'static str {
+        "postgres"
+    }
+
     async fn tally(&self) -> Result<Tally, StoreError> {
         self.attempt(|| self.inner.tally()).await
     }

@@ -289,6 +289,10 @@ impl Store for SqliteStore {
         digests.map_err(unavailable)
     }
 
+    fn kind(&self) -> &'static str {
+        "sqlite"
+    }
+
     async fn tally(&self) -> Result<Tally, StoreError> {
         Ok(*self.tally.lock())
     }
