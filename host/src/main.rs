@@ -35,6 +35,8 @@ enum Entry {
     Compile(CompilerArguments),
     #[command(flatten)]
     Command(Box<Command>),
+    #[command(flatten)]
+    Client(cofferdam_client::Command),
 }
 
 #[derive(Subcommand)]
@@ -168,6 +170,7 @@ impl Command {
 fn main() -> ExitCode {
     let command = match Cli::parse().entry {
         Entry::Command(command) => command,
+        Entry::Client(command) => return command.run(),
         // Limits itself before anything else: no runtime, no log.
         Entry::Compile(arguments) => {
             return match compile_standard_input(arguments) {
