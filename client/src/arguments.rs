@@ -4,8 +4,12 @@ use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 const EXITS: &str = "\
-Exit codes: 0 there is a result; 1 the tool reports an error, or the task failed;
-2 usage, or an answer is missing; 3 connection or protocol; 130 cancelled.";
+Exit codes:
+  0    there is a result
+  1    the tool reports an error, or the task failed
+  2    usage, or an answer is missing
+  3    connection or protocol
+  130  cancelled";
 
 /// Commands that call tools, here or on any other server of MCP 2026-07-28.
 #[derive(Subcommand, Debug)]
@@ -103,7 +107,8 @@ pub struct AnsweringArguments {
 pub(crate) struct ServerArguments {
     /// The server's address: localhost:8080 is http://localhost:8080/mcp.
     pub(crate) url: String,
-    /// The access token, which others on this machine may see. [default: COFFERDAM_TOKEN]
+    /// The access token, which others on this machine may see. Unless it is given, it is taken
+    /// from COFFERDAM_TOKEN.
     #[arg(long, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
     /// A file with the access token.
@@ -151,30 +156,20 @@ pub(crate) struct OutputArguments {
 /// How something is shown.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// For people.
     Text,
-    /// For programs.
     Json,
 }
 
 /// Levels of log lines (RFC 5424).
 #[derive(ValueEnum, Debug, Clone, Copy)]
 pub(crate) enum Level {
-    /// Details.
     Debug,
-    /// What happens.
     Info,
-    /// What is worth a look.
     Notice,
-    /// What may go wrong.
     Warning,
-    /// What went wrong.
     Error,
-    /// What is about to break.
     Critical,
-    /// What must be seen to.
     Alert,
-    /// What is of no use any more.
     Emergency,
 }
 

@@ -21,7 +21,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// An MCP task server whose tools are sandboxed WebAssembly components.
 #[derive(Parser)]
-#[command(version)]
+#[command(version, max_term_width = 80)]
 struct Cli {
     #[command(subcommand)]
     entry: Entry,

@@ -17,7 +17,7 @@ pub fn root() -> PathBuf {
 ///
 /// # Panics
 /// If there is none.
-pub(crate) fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     if let Some(path) = env::var_os("COFFERDAM_BIN") {
         return PathBuf::from(path);
     }
