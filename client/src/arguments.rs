@@ -71,14 +71,18 @@ pub struct ToolsArguments {
 #[derive(Subcommand, Debug)]
 pub enum TaskCommand {
     /// Show the state of a task, and its result if there is one.
+    #[command(after_help = EXITS)]
     Get(TaskArguments),
     /// Follow a task to its end, and show its result as `call` does.
     ///
     /// Ctrl-C ends this command, and the task goes on.
+    #[command(after_help = EXITS)]
     Watch(AnsweringArguments),
     /// Answer what a task asks.
+    #[command(after_help = EXITS)]
     Update(AnsweringArguments),
     /// Ask the server to cancel a task.
+    #[command(after_help = EXITS)]
     Cancel(TaskArguments),
 }
 

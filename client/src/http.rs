@@ -53,9 +53,9 @@ pub(crate) enum HttpError {
     Forbidden(String, String),
     /// 404 without a message.
     #[error(
-        "nothing is at {0} (404): MCP servers are mostly at /mcp, so try its address with that path"
+        "no MCP server is at {0} (404: {1}); most are at /mcp, so try its address with that path"
     )]
-    NotFound(String),
+    NotFound(String, String),
     /// 3xx.
     #[error("{0} sends elsewhere ({1}): {2}; if that is right, call there")]
     Moved(String, StatusCode, String),
@@ -199,23 +199,25 @@ impl Http {
             return Err(HttpError::Moved(name, status, crate::clean::line(&place)));
         }
         let (bytes, _) = read(response, REFUSAL_BYTES).await.unwrap_or_default();
-        if let Ok(message) = serde_json::from_slice::<Value>(&bytes)
-            && message.get("error").is_some_and(Value::is_object)
-        {
+        let message = serde_json::from_slice::<Value>(&bytes).unwrap_or_default();
+        // Of all errors, only that of an unknown method comes from a server that is there.
+        let is_there = status != StatusCode::NOT_FOUND || message["error"]["code"] == -32601;
+        if message["error"].is_object() && is_there {
             return Ok(Reply {
                 name,
                 body: Body::Message(Some(message)),
             });
         }
         let said = String::from_utf8_lossy(&bytes);
-        let said: String = crate::clean::line(&said).chars().take(200).collect();
+        let said = message["error"]["message"].as_str().unwrap_or(&said);
+        let said: String = crate::clean::line(said).chars().take(200).collect();
         let said = if said.is_empty() {
             "it does not say why".to_owned()
         } else {
             said
         };
         Err(match status {
-            StatusCode::NOT_FOUND => HttpError::NotFound(name),
+            StatusCode::NOT_FOUND => HttpError::NotFound(name, said),
             StatusCode::FORBIDDEN => HttpError::Forbidden(name, said),
             StatusCode::METHOD_NOT_ALLOWED => HttpError::Other(name, "it takes no POST".to_owned()),
             status => HttpError::Status(name, status, said),

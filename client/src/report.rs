@@ -14,44 +14,44 @@ const STEPS: u64 = 1_000;
 
 /// Where it is told.
 pub(crate) struct Report {
-    bar: Option<ProgressBar>,
+    is_terminal: bool,
+    /// While it is drawn.
+    bar: RefCell<Option<ProgressBar>>,
     /// The status that was told last.
     status: RefCell<String>,
 }
 
 impl Report {
     pub(crate) fn new() -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
-            bar.set_style(style("{spinner} {wide_msg}"));
-            bar
-        });
         Self {
-            bar,
+            is_terminal: std::io::stderr().is_terminal(),
+            bar: RefCell::default(),
             status: RefCell::default(),
         }
     }
 
     /// A bar is drawn from now on.
     pub(crate) fn begin(&self, what: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(clean::line(what));
-            bar.enable_steady_tick(Duration::from_millis(120));
+        if !self.is_terminal {
+            return;
         }
+        let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
+        bar.set_style(style("{spinner} {wide_msg}"));
+        bar.set_message(clean::line(what));
+        bar.enable_steady_tick(Duration::from_millis(120));
+        self.bar.replace(Some(bar));
     }
 
     /// The bar goes, so that results or questions can be written.
     pub(crate) fn end(&self) {
-        if let Some(bar) = &self.bar {
-            bar.disable_steady_tick();
+        if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
-            bar.reset();
         }
     }
 
     /// A line of the client's own.
     pub(crate) fn note(&self, text: &str) {
-        match &self.bar {
+        match &*self.bar.borrow() {
             Some(bar) => bar.suspend(|| eprintln!("{text}")),
             None => eprintln!("{text}"),
         }
@@ -71,7 +71,8 @@ impl Report {
             || progress.to_string(),
             |total| format!("{progress}/{total}"),
         );
-        let Some(bar) = &self.bar else {
+        let bar = self.bar.borrow();
+        let Some(bar) = &*bar else {
             let message = if message.is_empty() {
                 message
             } else {
@@ -119,7 +120,7 @@ impl Report {
         if *self.status.borrow() == told {
             return;
         }
-        match &self.bar {
+        match &*self.bar.borrow() {
             Some(bar) => bar.set_message(told.clone()),
             None => eprintln!("{told}"),
         }

@@ -29,12 +29,12 @@ async fn what_is_wrong_is_told_with_what_to_do() {
         (
             format!("http://{}/elsewhere", server.address()),
             3,
-            "(404): MCP servers are mostly at /mcp",
+            "/elsewhere (404: There is nothing here; the endpoint is /mcp); most are at /mcp",
         ),
         (
             format!("http://{}", server.admin()),
             3,
-            "(404): MCP servers are mostly at /mcp",
+            "no MCP server is at ",
         ),
         (
             other.url("/text"),

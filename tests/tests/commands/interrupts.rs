@@ -39,7 +39,7 @@ async fn the_first_closes_the_stream_of_a_call_that_is_no_task() {
         "-a",
         "steps=2",
         "-a",
-        "delay-ms=600000",
+        "delay_ms=600000",
         "-o",
         "json",
     ];

@@ -128,14 +128,19 @@ async fn a_time_that_is_over_leaves_the_task() {
     let server = Server::start(Options::probe()).await;
     let ended = call(&server, "wait", &["--timeout", "1"]).await;
     let told = ended.failing(3);
-    assert!(
-        told.contains("the task goes on; follow it with: cofferdam task watch"),
-        "{ended:?}"
+    let how = format!(
+        "the task goes on; follow it with: cofferdam task watch {} ",
+        server.url()
     );
-    server.until_running(1, 1).await;
-    let ended = call(&server, "sleep", &["-a", "ms=600000", "--timeout", "0.5"]).await;
+    let (_, id) = told.split_once(&how).unwrap_or_else(|| panic!("{told}"));
+    let got = run(&["task", "get", &server.url(), id.trim()]).await;
+    assert!(got.with(0).starts_with("status   working"), "{got:?}");
+
+    let arguments = ["-a", "steps=2", "-a", "delay_ms=600000", "--timeout", "1"];
+    let ended = call(&server, "progress", &arguments).await;
     assert!(ended.failing(3).contains("stream is closed"), "{ended:?}");
-    server.until_running(1, 1).await;
-    let ended = call(&server, "sleep", &["-a", "ms=1", "--timeout", "0"]).await;
+    assert!(ended.stderr.starts_with("progress 1/2"), "{ended:?}");
+    server.until_running(0, 0).await;
+    let ended = call(&server, "echo", &["-a", "text=x", "--timeout", "0"]).await;
     ended.failing(2);
 }

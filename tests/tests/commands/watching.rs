@@ -28,7 +28,7 @@ async fn a_server_that_comes_back_is_found_again() {
         "{ended:?}"
     );
 
-    let id = detached(&server, "steps", &["-a", "number=3", "-a", "pause=3000"]).await;
+    let id = detached(&server, "steps", &["-a", "number=3", "-a", "pause=1500"]).await;
     let program = Program::start(&["task", "watch", &url, &id], "");
     program.log().line(&["working: step 1"]).await;
     let server = server.restart().await;
