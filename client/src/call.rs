@@ -10,7 +10,7 @@ use crate::connect::connect;
 use crate::failure::Failure;
 use crate::follow::{Following, finish};
 use crate::given::{self, GivenError};
-use crate::limits::{CANCEL, ROUNDS};
+use crate::limits::{BUSY, CANCEL, ROUNDS};
 use crate::peer::{Heard, Notification, Peer, PeerError, Request};
 use crate::report::Report;
 use crate::session::{Session, Stop, deadline};
@@ -18,6 +18,7 @@ use crate::watch::about;
 use crate::{Exit, clean, headers, show, typed};
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
+use tokio::time::sleep;
 
 /// Calls a tool.
 ///
@@ -165,6 +166,9 @@ async fn begin(
                 return Err(Failure::Open(replies.describe()));
             }
             params.insert("inputResponses".to_owned(), Value::Object(replies.answers));
+        } else {
+            // A server that asks for nothing but another try has much to do.
+            sleep(BUSY).await;
         }
         if let state @ Value::String(_) = result["requestState"].take() {
             params.insert("requestState".to_owned(), state);

@@ -27,7 +27,7 @@ impl Interrupt {
     /// Waits for it.
     pub(crate) async fn pressed(&mut self) {
         if self.0.wait_for(|pressed| *pressed).await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

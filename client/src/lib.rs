@@ -29,6 +29,8 @@ mod nearest;
 mod peer;
 mod prompt;
 mod question;
+#[cfg(test)]
+mod question_tests;
 mod report;
 mod schema;
 mod session;

@@ -16,6 +16,8 @@ pub(crate) const REFUSAL_BYTES: usize = 64 << 10;
 pub(crate) const LIST_PAGES: usize = 1_000;
 /// Rounds of questions of a call that is no task. More: an error.
 pub(crate) const ROUNDS: usize = 100;
+/// Wait before a call that the server wants to have again, without asking anything.
+pub(crate) const BUSY: Duration = Duration::from_millis(500);
 /// Attempts to reach a server again while a task is followed. More: the last error.
 pub(crate) const ATTEMPTS: u32 = 12;
 /// Wait before the first of them; it doubles with each.

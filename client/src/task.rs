@@ -18,31 +18,32 @@ use serde_json::{Map, Value};
 /// # Errors
 /// [`Failure`].
 pub(crate) async fn task(command: &TaskCommand, session: &Session) -> Result<Exit, Failure> {
-    let (TaskCommand::Get(task) | TaskCommand::Cancel(task)) = command else {
-        let (TaskCommand::Watch(asked) | TaskCommand::Update(asked)) = command else {
-            return Ok(Exit::Usage);
-        };
-        return answering(asked, session, matches!(command, TaskCommand::Watch(_))).await;
-    };
-    let peer = connect(&task.server)?;
+    let task = command.task();
     session.task.replace(Some(task.id.clone()));
-    let deadline = deadline(task.server.timeout)?;
+    match command {
+        TaskCommand::Get(task) => get(task, session, false).await,
+        TaskCommand::Cancel(task) => get(task, session, true).await,
+        TaskCommand::Watch(arguments) => answering(arguments, session, true).await,
+        TaskCommand::Update(arguments) => answering(arguments, session, false).await,
+    }
+}
+
+/// `get`, and `cancel`, which looks after it has cancelled.
+async fn get(task: &TaskArguments, session: &Session, cancel: bool) -> Result<Exit, Failure> {
+    let peer = connect(&task.server)?;
     let work = async {
-        if let TaskCommand::Cancel(_) = command {
+        if cancel {
             let cancelled = peer.ask(about("tasks/cancel", &task.id, Map::new())).await;
             cancelled.map_err(of_task)?;
             eprintln!("the server knows that the task is to end");
         }
-        let state = look(&peer, &task.id, session).await?;
-        state_of(&state, task)
+        look(&peer, &task.id, session).await
     };
-    session
-        .work(deadline, work)
-        .await
-        .unwrap_or_else(|stop| Err(stopped(stop, "")))
+    let state = session.work(deadline(task.server.timeout)?, work).await;
+    show_state(&state.unwrap_or_else(|stop| Err(stopped(stop, "")))?, task)
 }
 
-/// `watch` and `update`.
+/// `watch` and `update`, which answer what is asked.
 async fn answering(
     arguments: &AnsweringArguments,
     session: &Session,
@@ -50,27 +51,19 @@ async fn answering(
 ) -> Result<Exit, Failure> {
     let AnsweringArguments { task, answers } = arguments;
     let peer = connect(&task.server)?;
-    session.task.replace(Some(task.id.clone()));
     let answers = Answers::read(
         &answers.answer,
         answers.answers.as_deref(),
         &answers.decline,
     )?;
     let deadline = deadline(task.server.timeout)?;
-    let who = format!("the task at {}", peer.url().host_str().unwrap_or_default());
-    let report = &session.report;
     let following = Following {
         peer: &peer,
         id: &task.id,
         answers: &answers,
-        who: &who,
-        report,
+        who: &format!("the task at {}", peer.url().host_str().unwrap_or_default()),
+        report: &session.report,
     };
-    let more = format!(
-        "cofferdam task update {} {} --answer …",
-        task.server.url,
-        clean::line(&task.id)
-    );
     let ended = if watch {
         session.report.begin("looking");
         session.work(deadline, following.to_its_end()).await
@@ -78,19 +71,18 @@ async fn answering(
         session.work(deadline, update(&following, session)).await
     };
     session.report.end();
+    let place = format!("{} {}", task.server.url, clean::line(&task.id));
     match ended {
         Ok(Ok(state)) if watch => finish(&state, &task.output),
-        Ok(Ok(state)) => state_of(&state, task),
-        Ok(Err(Failure::Open(open))) => Err(Failure::Open(format!("{open}\nanswer with: {more}"))),
+        Ok(Ok(state)) => show_state(&state, task),
+        Ok(Err(Failure::Open(open))) => Err(Failure::Open(format!(
+            "{open}\nanswer with: cofferdam task update {place} --answer …"
+        ))),
         Ok(Err(failure)) => Err(failure),
-        Err(stop) => {
-            let cancel = format!(
-                "cofferdam task cancel {} {}",
-                task.server.url,
-                clean::line(&task.id)
-            );
-            Err(stopped(stop, &format!("; cancel it with: {cancel}")))
-        }
+        Err(stop) => Err(stopped(
+            stop,
+            &format!("; cancel it with: cofferdam task cancel {place}"),
+        )),
     }
 }
 
@@ -132,7 +124,7 @@ fn stopped(stop: Stop, more: &str) -> Failure {
 }
 
 /// Shows the state of a task.
-fn state_of(state: &Value, task: &TaskArguments) -> Result<Exit, Failure> {
+fn show_state(state: &Value, task: &TaskArguments) -> Result<Exit, Failure> {
     if task.output.output == Format::Json {
         show::json(state)?;
         return Ok(Exit::Done);

@@ -161,3 +161,30 @@ async fn what_was_answered_beforehand_is_not_asked() {
         json!({"action": "accept", "content": {"value": "known"}})
     );
 }
+
+#[tokio::test]
+async fn progress_is_a_bar_that_goes_before_the_result() {
+    let server = Server::start(Options::probe()).await;
+    let url = server.url();
+    let conversation = spawn_blocking(move || {
+        let arguments = [
+            "call",
+            &url,
+            "progress",
+            "-a",
+            "steps=2",
+            "-a",
+            "delay_ms=500",
+        ];
+        let mut terminal = Terminal::start(&arguments);
+        terminal.sees("calling progress at 127.0.0.1");
+        terminal.sees("1/2 step");
+        terminal.sees("2/2 step");
+        terminal.ends()
+    });
+    let (shown, code) = patient("the conversation", conversation)
+        .await
+        .expect("its thread");
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.ends_with("done\r\n"), "{shown:?}");
+}

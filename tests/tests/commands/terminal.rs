@@ -27,10 +27,11 @@ impl Terminal {
         Self(spawn_command(command, Some(patience)).expect("the program at a terminal"))
     }
 
-    /// Waits until it shows this.
-    pub(crate) fn sees(&mut self, text: &str) {
-        if let Err(error) = self.0.exp_string(text) {
-            panic!("waited in vain for {text:?}: {error}");
+    /// Waits until it shows this; gives what was shown before.
+    pub(crate) fn sees(&mut self, text: &str) -> String {
+        match self.0.exp_string(text) {
+            Ok(before) => before,
+            Err(error) => panic!("waited in vain for {text:?}: {error}"),
         }
     }
 
