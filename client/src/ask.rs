@@ -44,11 +44,11 @@ pub(crate) async fn ask(
             replies.answers.insert(key.clone(), answer);
         } else if prompt::is_possible() {
             report.end();
-            let who = who.to_owned();
-            let asked = spawn_blocking(move || prompt::ask(&question, &who)).await;
+            let asker = who.to_owned();
+            let asked = spawn_blocking(move || prompt::ask(&question, &asker)).await;
             let answer = asked.map_err(|error| Failure::Setup(error.into()))??;
             replies.answers.insert(key.clone(), answer);
-            report.begin("");
+            report.begin(who);
         } else {
             replies.open.push(question);
         }

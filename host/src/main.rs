@@ -36,7 +36,7 @@ enum Entry {
     #[command(flatten)]
     Command(Box<Command>),
     #[command(flatten)]
-    Client(cofferdam_client::Command),
+    Client(Box<cofferdam_client::Command>),
 }
 
 #[derive(Subcommand)]

@@ -93,20 +93,23 @@ async fn who_watches_leaves_the_task_alone() {
 #[tokio::test]
 async fn at_a_prompt_it_cancels_the_call() {
     let server = Server::start(Options::probe()).await;
-    let url = server.url();
-    let conversation = spawn_blocking(move || {
-        let mut terminal = Terminal::start(&["call", &url, "ask", "-a", r#"keys=["k"]"#]);
-        terminal.sees("value:");
-        terminal.types(CONTROL_C);
-        terminal.ends()
-    });
-    let (shown, code) = patient("the conversation", conversation)
-        .await
-        .expect("its thread");
-    assert_eq!(code, 130, "{shown}");
-    assert!(
-        shown.contains("cancelling the task") && shown.contains("the server knows"),
-        "{shown}"
-    );
-    server.until_running(0, 0).await;
+    for by_key in [true, false] {
+        let url = server.url();
+        let conversation = spawn_blocking(move || {
+            let mut terminal = Terminal::start(&["call", &url, "ask", "-a", r#"keys=["k"]"#]);
+            terminal.sees("value:");
+            match by_key {
+                true => terminal.types(CONTROL_C),
+                false => terminal.interrupt(),
+            }
+            terminal.ends()
+        });
+        let (shown, code) = patient("the conversation", conversation)
+            .await
+            .expect("its thread");
+        assert_eq!(code, 130, "{shown}");
+        let told = shown.contains("cancelling the task") && shown.contains("the server knows");
+        assert!(told, "{shown}");
+        server.until_running(0, 0).await;
+    }
 }

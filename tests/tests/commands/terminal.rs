@@ -1,7 +1,7 @@
 //! A person at a terminal.
 
 use cofferdam_tests::{PATIENCE, binary};
-use rexpect::process::WaitStatus;
+use rexpect::process::{Signal, WaitStatus};
 use rexpect::session::{PtySession, spawn_command};
 use std::process::Command;
 
@@ -47,6 +47,12 @@ impl Terminal {
     pub(crate) fn answers(&mut self, text: &str) {
         self.types(text);
         self.types(ENTER);
+    }
+
+    /// A signal in place of the key: while a prompt reads keys, the terminal sends none.
+    pub(crate) fn interrupt(&mut self) {
+        let sent = self.0.process_mut().signal(Signal::SIGINT);
+        sent.expect("the program runs");
     }
 
     /// Waits for the end; gives what was shown until then and the exit code.
