@@ -9,7 +9,7 @@
 //!               typed ──▶                   ask ◀─ answers, prompt
 //! ```
 //!
-//! Everything that others wrote passes [`clean`] before a terminal sees it.
+//! Everything that others wrote passes `clean` before a terminal sees it.
 
 mod answers;
 mod arguments;
