@@ -23,7 +23,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// An MCP task server whose tools are sandboxed WebAssembly components.
 #[derive(Parser)]
-#[command(version)]
+#[command(version, max_term_width = 80)]
 struct Cli {
     /// How log lines are written to standard error: for people, or an object a line.
     #[arg(
@@ -53,6 +53,8 @@ enum Entry {
     Compile(CompilerArguments),
     #[command(flatten)]
     Command(Box<Command>),
+    #[command(flatten)]
+    Client(Box<cofferdam_client::Command>),
 }
 
 #[derive(Subcommand)]
@@ -217,6 +219,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let command = match cli.entry {
         Entry::Command(command) => command,
+        Entry::Client(command) => return command.run(),
         // Limits itself before anything else: no runtime, no log.
         Entry::Compile(arguments) => {
             return match compile_standard_input(arguments) {

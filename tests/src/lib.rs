@@ -40,7 +40,7 @@ pub use arena::{Arena, Terms};
 pub use asked::{Asked, accept};
 pub use call::{Answer, Call};
 pub use client::{Client, Declares, META, TASKS, VERSION};
-pub use command::cofferdam;
+pub use command::{Ended, Program, cofferdam};
 pub use config::{Config, Identity, check_config, token};
 pub use files::{binary, guest, node, node_modules, python, root};
 pub use http::{KeptAlive, Request, Response};
