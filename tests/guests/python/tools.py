@@ -1,94 +1,248 @@
-"""Five tools that ask their user and tell whether what they had before the answer is what they have
-after it. A handler that the host runs again must come to the same place with the same values, so no
-result depends on anything but the answers.
-"""
+"""The scenarios that a guest in every language plays alike (`tests/guests/scenarios/README.md`)."""
 
 import json
-import random
+import random as numbers
 import secrets
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from componentize_py_types import Err
-from wit_world import exports
-from wit_world.exports.handler import TaskSupport, Tool, ToolCall
-from wit_world.imports import task
-from wit_world.imports.types import (
-    CallError_MissingFeatures,
-    CallError_Rpc,
-    Content_Text,
+from cofferdam import (
+    Accepted,
+    Annotations,
+    Audio,
+    Blob,
+    CallOver,
+    Declined,
+    Field,
+    Form,
+    Handler,
+    Image,
+    Link,
+    Resource,
     RpcError,
-    TextContent,
-    ToolResult,
+    Text,
+    ToolError,
+    ask,
+    ask_all,
+    cancelled,
+    log,
+    progress,
+    recall,
+    record,
+    sleep,
+    start_task,
+    step,
+    tool,
 )
 
-ARGUMENTS = json.dumps(
-    {
-        "type": "object",
-        "properties": {
-            "phase": {
-                "type": "string",
-                "enum": ["inline", "task"],
-                "default": "inline",
-                "description": "Whether the call becomes a task before anything else",
-            },
-        },
-    }
-)
+__all__ = ["Handler"]
 
-FORM = json.dumps(
-    {
-        "type": "object",
-        "properties": {"value": {"type": "string"}},
-        "required": ["value"],
-    }
-)
+Phase = Annotated[
+    Literal["inline", "task"], Field("Whether the call becomes a task before anything else")
+]
 
 
-class Unanswered(Exception):
-    """A question that the user did not answer."""
+def begin(phase: Phase) -> None:
+    if phase == "task":
+        start_task()
 
 
-def ask(*keys: str) -> dict[str, str]:
-    """Asks the user one question for each key, all at once. Returns the values by their keys."""
-    requests = [
-        (key, task.InputRequest_Form(task.FormRequest(message=f"{key}?", schema=FORM)))
-        for key in keys
+@dataclass
+class Value:
+    value: str
+
+
+def values(*keys: str) -> dict[str, str]:
+    """Asks for a text under each key, all at once. Returns them by their keys."""
+    answers = {}
+    for key, answer in ask_all({key: Form(f"What is {key}?", Value) for key in keys}).items():
+        if not isinstance(answer, Accepted):
+            action = "decline" if isinstance(answer, Declined) else "cancel"
+            raise ToolError(f"{key}: {action}")
+        answers[key] = answer.value.value
+    return answers
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+@tool(title="Contents", read_only=True)
+def contents() -> list[Any]:
+    """One block of each kind"""
+    hints = Annotations(("user", "assistant"), 0.5, "2026-07-28T00:00:00Z")
+    return [
+        Text("text", hints),
+        Image(bytes([137, 80, 78, 71])),
+        Audio(bytes([82, 73, 70, 70, 0])),
+        Link("file:///report.txt", "report", "Report", "A report", "text/plain", 7),
+        Resource("test://text", "text"),
+        Blob("test://blob", bytes([0, 255])),
     ]
-    values = {}
-    for key, answer in task.require_input(requests):
-        if answer.value.action is not task.Action.ACCEPT:
-            action = answer.value.action.name.lower()
-            raise Unanswered(f'the answer to "{key}" was: {action}')
-        values[key] = json.loads(answer.value.content)["value"]
-    return values
 
 
-def record(key: str, text: str) -> None:
-    task.record(key, text.encode())
+@dataclass
+class Sum:
+    sum: float
 
 
-def recall(key: str) -> str | None:
-    value = task.recall(key)
-    return None if value is None else value.decode()
+@tool()
+def add(a: float, b: float) -> Sum:
+    """Adds two numbers"""
+    return Sum(a + b)
 
 
-def random_hex() -> str:
-    """Sixteen bytes, half of them from each of Python's sources."""
-    return (random.randbytes(8) + secrets.token_bytes(8)).hex()
+@dataclass
+class Count:
+    count: int
 
 
-@dataclass(frozen=True)
-class Clocks:
-    """What the clocks said, in nanoseconds."""
+@tool(output=Count)
+def misfit() -> Any:
+    """Promises a count, and returns something else"""
+    return {"count": "many"}
 
-    wall: int
-    monotonic: int
 
-    @classmethod
-    def read(cls) -> "Clocks":
-        return cls(time.time_ns(), time.monotonic_ns())
+@tool()
+def strict(
+    word: Annotated[str, Field(minLength=1, maxLength=5)],
+    number: Annotated[int, Field(minimum=1, maximum=10)],
+) -> str:
+    """Takes only what is within bounds"""
+    return f"{word} {number}"
+
+
+@tool()
+def refuse(reason: str) -> None:
+    """Cannot do what is asked"""
+    raise ToolError(reason)
+
+
+@tool(task="optional")
+def fault(code: int, message: str, phase: Phase = "inline") -> None:
+    """Fails with a JSON-RPC error"""
+    begin(phase)
+    raise RpcError(code, message, {"hint": "none"})
+
+
+@tool(task="optional")
+def crash(phase: Phase = "inline") -> str:
+    """Has a bug"""
+    begin(phase)
+    return {}["bug"]
+
+
+@tool(task="optional")
+def count(to: Annotated[int, Field(minimum=1, maximum=100)], phase: Phase = "inline") -> str:
+    """Counts, and tells how far it is"""
+    begin(phase)
+    for n in range(1, to + 1):
+        progress(n, to, f"counted {n}")
+    return f"counted to {to}"
+
+
+@tool()
+def say(level: str, message: str) -> str:
+    """Writes a line to the log"""
+    log.write(level, message, **{"from": "scenarios"})
+    return "said"
+
+
+@dataclass
+class Sure:
+    sure: bool
+
+
+@tool(task="optional")
+def confirm(phase: Phase = "inline") -> str:
+    """Asks whether the user is sure"""
+    begin(phase)
+    match ask("sure", Form("Are you sure?", Sure)):
+        case Accepted(Sure(sure)):
+            return "yes" if sure else "no"
+        case Declined():
+            return "decline"
+        case _:
+            return "cancel"
+
+
+@tool(task="optional")
+def sequence(phase: Phase = "inline") -> str:
+    """Asks one question, then another"""
+    begin(phase)
+    return compact(values("first") | values("second"))
+
+
+@tool(task="optional")
+def two_keys(phase: Phase = "inline") -> str:
+    """Asks two questions at once"""
+    begin(phase)
+    return compact(values("left", "right"))
+
+
+@tool(task="optional")
+def nap(ms: int, phase: Phase = "inline") -> str:
+    """Sleeps"""
+    begin(phase)
+    before = time.monotonic_ns()
+    sleep(ms / 1000)
+    return "slept" if time.monotonic_ns() - before >= ms * 1_000_000 else "woke early"
+
+
+@tool(task="optional")
+def linger(phase: Phase = "inline") -> None:
+    """Goes on until it is cancelled, and cleans up"""
+    begin(phase)
+    while not cancelled():
+        try:
+            sleep(0.01)
+        except CallOver:
+            pass
+    log.info("cleaned up")
+
+
+@tool(task="optional")
+def random(phase: Phase = "inline") -> str:
+    """Draws random numbers before a question and after it"""
+    begin(phase)
+
+    def draw() -> bytes:
+        # Half of them from each of Python's sources.
+        return numbers.randbytes(8) + secrets.token_bytes(8)
+
+    drawn = draw()
+    record("drawn", drawn)
+    go = values("go")["go"]
+    if draw() == drawn:
+        raise RuntimeError("random numbers came twice")
+    return compact({"same": recall("drawn") == drawn, "answer": go})
+
+
+@tool(task="optional")
+def clock(phase: Phase = "inline") -> str:
+    """Reads the clocks before a question and after it"""
+    begin(phase)
+    before = (time.time_ns(), time.monotonic_ns())
+    read = str(before).encode()
+    record("read", read)
+    go = values("go")["go"]
+    after = (time.time_ns(), time.monotonic_ns())
+    ordered = after[0] >= before[0] and after[1] >= before[1]
+    return compact({"same": recall("read") == read, "ordered": ordered, "answer": go})
+
+
+@tool(task="optional")
+def steps(phase: Phase = "inline") -> str:
+    """Takes five steps, each once, and asks a question after the third"""
+    begin(phase)
+    taken = []
+    answer = None
+    for n in range(5):
+        taken.append(step(f"checksum {n}", lambda: checksum(n)))
+        if n == 2:
+            answer = values("go")["go"]
+    return compact({"steps": taken, "answer": answer})
 
 
 def checksum(seed: int) -> str:
@@ -97,106 +251,3 @@ def checksum(seed: int) -> str:
     for n in range(1000):
         hash = (hash ^ ((seed + n) & 0xFF)) * 0x01000193 & 0xFFFFFFFF
     return f"{hash:08x}"
-
-
-def sequence() -> dict[str, Any]:
-    """Asks one question, then another"""
-    return ask("first") | ask("second")
-
-
-def two_keys() -> dict[str, Any]:
-    """Asks two questions at once"""
-    return ask("left", "right")
-
-
-def random_() -> dict[str, Any]:
-    """Draws random bytes before a question and after it"""
-    drawn = random_hex()
-    record("drawn", drawn)
-    answer = ask("go")["go"]
-    if random_hex() == drawn:
-        raise RuntimeError("random bytes came twice")
-    return {"same": recall("drawn") == drawn, "answer": answer}
-
-
-def clock() -> dict[str, Any]:
-    """Reads the clocks before a question and after it"""
-    before = Clocks.read()
-    record("read", str(before))
-    answer = ask("go")["go"]
-    after = Clocks.read()
-    ordered = after.wall >= before.wall and after.monotonic >= before.monotonic
-    return {"same": recall("read") == str(before), "ordered": ordered, "answer": answer}
-
-
-def steps() -> dict[str, Any]:
-    """Takes five steps, each once, and asks a question after the third"""
-    taken = []
-    answer = None
-    for i in range(5):
-        key = f"step-{i}"
-        if recall(key) is None:
-            record(key, checksum(i))
-        taken.append(recall(key))
-        if i == 2:
-            answer = ask("go")["go"]
-    return {"steps": taken, "answer": answer}
-
-
-TOOLS = {
-    "sequence": sequence,
-    "two_keys": two_keys,
-    "random": random_,
-    "clock": clock,
-    "steps": steps,
-}
-
-
-def result(text: str, is_error: bool = False) -> ToolResult:
-    return ToolResult(
-        content=[Content_Text(TextContent(text=text, annotations=None))],
-        structured=None,
-        is_error=is_error,
-        meta=None,
-    )
-
-
-class Handler(exports.Handler):
-    def list_tools(self) -> list[Tool]:
-        return [
-            Tool(
-                name=name,
-                title=None,
-                description=run.__doc__,
-                input_schema=ARGUMENTS,
-                output_schema=None,
-                hints=None,
-                task_support=TaskSupport.OPTIONAL,
-                meta=None,
-            )
-            for name, run in TOOLS.items()
-        ]
-
-    def call_tool(self, call: ToolCall) -> ToolResult:
-        try:
-            if json.loads(call.arguments).get("phase") == "task":
-                task.start_task(
-                    task.StartOptions(
-                        ttl=task.Ttl_Default(),
-                        poll_interval_ms=None,
-                        status_message=None,
-                        max_attempts=None,
-                    )
-                )
-            answer = TOOLS[call.name]()
-        except Unanswered as unanswered:
-            return result(str(unanswered), is_error=True)
-        except Err as error:
-            # What a verb refuses with is not what a call may fail with.
-            match error.value:
-                case task.InputError_MissingFeatures(features):
-                    raise Err(CallError_MissingFeatures(features))
-                case refusal:
-                    message = f"the host said {refusal}"
-                    raise Err(CallError_Rpc(RpcError(code=-32603, message=message, data=None)))
-        return result(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
