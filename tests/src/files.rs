@@ -45,6 +45,19 @@ pub fn guest(name: &str) -> PathBuf {
     path
 }
 
+/// The component `target/guests/NAME.wasm`, if its compiler could be had; a test that goes without
+/// says so.
+pub fn guest_if_built(name: &str) -> Option<PathBuf> {
+    let path = target().join("guests").join(format!("{name}.wasm"));
+    if path.is_file() {
+        return Some(path);
+    }
+    println!(
+        "NOT TESTED: {name}, for it was not built; `cargo xtask guests --only {name}` says why"
+    );
+    None
+}
+
 /// The folder that holds the pinned npm packages.
 ///
 /// # Panics

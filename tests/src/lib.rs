@@ -41,7 +41,7 @@ pub use call::{Answer, Call};
 pub use client::{Client, Declares, META, TASKS, VERSION};
 pub use command::cofferdam;
 pub use config::{Config, Identity, check_config, token};
-pub use files::{guest, node, node_modules, root};
+pub use files::{guest, guest_if_built, node, node_modules, root};
 pub use http::{KeptAlive, Request, Response};
 pub use listen::{Heard, Listen};
 pub use log::Log;
