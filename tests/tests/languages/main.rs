@@ -1,7 +1,7 @@
 //! Guests in every language play the same scenarios (`tests/guests/scenarios/README.md`) on the real
 //! server. One server a language: their engines take seconds to compile.
 
-mod links;
+mod examples;
 mod plain;
 mod questions;
 mod stage;
@@ -47,7 +47,10 @@ const SCENARIOS: &[Scenario] = scenarios![
 ];
 
 /// What only the engine with the interfaces of the web can do.
-const WEB: &[Scenario] = scenarios![links::links_of_a_page_are_fetched_once];
+const WEB: &[Scenario] = scenarios![examples::links_of_a_page_are_fetched_once];
+
+/// The example in Python, which is in the same component.
+const PROSE: &[Scenario] = scenarios![examples::a_text_is_described_by_chapters_or_paragraphs];
 
 /// Plays all scenarios, and more, with the component of this name.
 async fn play(component: &str, more: &[Scenario]) {
@@ -63,11 +66,8 @@ async fn play(component: &str, more: &[Scenario]) {
         }
     }
     assert!(failed.is_empty(), "{component}: {failed:?}");
-    println!(
-        "{component}: {} scenarios, {}",
-        SCENARIOS.len(),
-        stage.times()
-    );
+    let played = SCENARIOS.len() + more.len();
+    println!("{component}: {played} scenarios, {}", stage.times());
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn javascript_with_web_interfaces() {
 
 #[tokio::test]
 async fn python() {
-    play("python", &[]).await;
+    play("python", PROSE).await;
 }
 
 #[tokio::test]

@@ -23,7 +23,8 @@ const PYTHON: Language = Language {
 
 pub(super) const GUESTS: [Foreign; 2] = [
     PYTHON.guest("python", "tests/guests/python"),
-    PYTHON.guest("prose", "examples/prose"),
+    // Its tool is in the one above, too: such components are large.
+    PYTHON.guest("prose", "examples/prose").on_demand(),
 ];
 
 fn compiler(checkout: &Checkout) -> Result<Command> {
