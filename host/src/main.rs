@@ -3,7 +3,10 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use cofferdam::auth::Token;
-use cofferdam::commands::{Operator, PullArguments, PushArguments, pull, push, reload, status};
+use cofferdam::commands::{
+    ComponentArguments, NewArguments, Operator, PullArguments, PushArguments, component, new, pull,
+    push, reload, status,
+};
 use cofferdam::config::{Arguments, Config};
 use cofferdam::rehearse::{TestOptions, test};
 use cofferdam::runtime::{Compiler, CompilerArguments, compile_standard_input};
@@ -53,6 +56,10 @@ enum Command {
         #[command(flatten)]
         arguments: Arguments,
     },
+    /// Make a project of one tool, which builds and serves as it is.
+    New(NewArguments),
+    /// Make a component of a module that a C compiler linked.
+    Component(ComponentArguments),
     /// Pull a component from a registry, and print its pinned reference.
     Pull(PullArguments),
     /// Push a component to a registry, and print its pinned reference.
@@ -107,6 +114,8 @@ impl Command {
         match self {
             Self::Serve { .. }
             | Self::Check { .. }
+            | Self::New(_)
+            | Self::Component(_)
             | Self::Pull(_)
             | Self::Push(_)
             | Self::Token => "info",
@@ -126,6 +135,14 @@ impl Command {
             Self::Check { arguments } => {
                 Config::read(arguments)?;
                 println!("the configuration is good");
+                Ok(true)
+            }
+            Self::New(arguments) => {
+                new(&arguments)?;
+                Ok(true)
+            }
+            Self::Component(arguments) => {
+                component(&arguments)?;
                 Ok(true)
             }
             Self::Pull(arguments) => {

@@ -41,6 +41,11 @@ enum Task {
     },
     /// Generate the bindings for guests in C anew
     Bindings,
+    /// Print a Rust compiler that has the standard library of a target; make one if need be
+    Rustc {
+        /// For example wasm32-unknown-unknown
+        target: String,
+    },
     /// Check and test everything; install and build what that needs
     Test,
     /// Serve the examples, and show a conversation with them
@@ -69,6 +74,10 @@ fn run(task: Task) -> Result<()> {
     let checkout = Checkout::find()?;
     match task {
         Task::Guests { only } => guests::build(&checkout, only.as_deref().as_slice()),
+        Task::Rustc { target } => {
+            println!("{}", toolchain::find(&target)?.rustc().display());
+            Ok(())
+        }
         Task::Bindings => bindings::write(&checkout),
         Task::Demo(options) => demo::show(&checkout, &options),
         Task::Cluster(options) => cluster::run(&checkout, &options),
