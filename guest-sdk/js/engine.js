@@ -5,6 +5,9 @@ import { getRandomBytes } from "wasi:random/random@0.2.0";
 
 const isWeb = typeof TextEncoder === "function";
 
+/** Does the engine wait for what an `async` function returns? */
+export const waits = isWeb;
+
 /** A whole number as the engine's bindings want 64 bits. */
 export const u64 = isWeb ? BigInt : Number;
 

@@ -1,6 +1,7 @@
 // The tools of a component: what `list-tools` tells of them, and how `call-tool` runs one.
 
 import { features, log } from "./call.js";
+import { waits } from "./engine.js";
 import { CallOver, MissingFeatures, RpcError, ToolError } from "./errors.js";
 import { json, Result } from "./results.js";
 import { object, withDefaults } from "./schema.js";
@@ -16,14 +17,20 @@ export function defineTools(tools) {
         const tool = table.get(name);
         if (!tool) throw new RpcError(RpcError.INVALID_PARAMS, `no tool is named ${name}`);
         const value = tool.run(withDefaults(object(tool.input), JSON.parse(given)));
-        // A tool that awaits: the engine waits for it.
-        if (typeof value?.then === "function") return value.then((value) => Result.of(value).lower()).catch(failed);
-        return Result.of(value).lower();
+        const lower = (value) => Result.of(value).lower();
+        return typeof value?.then === "function" ? awaited(name, value).then(lower).catch(failed) : lower(value);
       } catch (error) {
         return failed(error);
       }
     },
   };
+}
+
+/** What an `async` tool returned, if the engine waits for it. */
+function awaited(name, promise) {
+  if (waits) return promise;
+  const remedy = "let it return its result, or build for StarlingMonkey";
+  throw new RpcError(RpcError.INTERNAL, `${name} is async, and QuickJS waits for nothing: ${remedy}`);
 }
 
 function definition(name, { title, description, input, output, hints, task = "none", meta }) {

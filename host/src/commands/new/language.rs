@@ -3,6 +3,8 @@
 use super::name::ProjectName;
 use super::{File, vendored};
 use clap::ValueEnum;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// A language that tools are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -55,6 +57,9 @@ const COMMON: &[Template] = &[
     ("cases.toml", include_str!("templates/cases.toml")),
 ];
 
+/// It imports nothing but Cofferdam's own interfaces.
+const RUST_TARGET: &str = "wasm32-unknown-unknown";
+
 /// The compilers, as the examples pin them.
 const PYTHON_COMPILER: &str = include_str!("../../../../examples/prose/requirements.txt");
 const C_COMPILER: &str = include_str!("../../../../examples/chart/requirements.txt");
@@ -106,16 +111,28 @@ impl Language {
         match self {
             Self::Rust => {
                 let file = name.with_underscores();
-                format!("target/wasm32-unknown-unknown/release/{file}.wasm")
+                format!("target/{RUST_TARGET}/release/{file}.wasm")
             }
             Self::Js | Self::Python | Self::C => format!("{name}.wasm"),
+        }
+    }
+
+    /// What this machine lacks to build it, and how to come by it.
+    pub(super) fn lacking(self) -> Option<&'static str> {
+        match self {
+            Self::Rust if !rustc_has(RUST_TARGET) => Some(
+                "this rustc has no standard library for wasm yet; with rustup:\n  \
+                 rustup target add wasm32-unknown-unknown",
+            ),
+            // The others install their compilers.
+            _ => None,
         }
     }
 
     /// The commands that build, test and serve it.
     pub(super) fn next(self, name: &ProjectName) -> [String; 3] {
         let build = match self {
-            Self::Rust => "cargo build --release --target wasm32-unknown-unknown",
+            Self::Rust => &format!("cargo build --release --target {RUST_TARGET}"),
             Self::Js => "npm install && npm run build",
             Self::Python | Self::C => "./build.sh",
         };
@@ -126,4 +143,16 @@ impl Language {
             format!("cofferdam serve {component}"),
         ]
     }
+}
+
+/// Has the `rustc` on the PATH the standard library of a target? Without a `rustc` there is none.
+fn rustc_has(target: &str) -> bool {
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.args(["--print", "target-libdir", "--target", target]);
+    let Ok(output) = rustc.stdin(Stdio::null()).stderr(Stdio::null()).output() else {
+        return false;
+    };
+    // It names the folder also when nothing is in it.
+    let folder = String::from_utf8_lossy(&output.stdout);
+    Path::new(folder.trim_end()).is_dir()
 }

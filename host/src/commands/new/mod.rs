@@ -39,6 +39,9 @@ struct File {
 pub fn new(arguments: &NewArguments) -> Result<()> {
     let NewArguments { name, lang } = arguments;
     make(Path::new("."), name, *lang)?;
+    if let Some(lacking) = lang.lacking() {
+        eprintln!("{lacking}");
+    }
     println!("made {name}/, a tool in {}. Next:", lang.title());
     for line in lang.next(name) {
         println!("  {line}");
