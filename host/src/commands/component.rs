@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_module_without_types_says_what_it_lacks() {
+    fn what_is_no_module_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let module = folder.path().join("module.wasm");
         fs::write(
@@ -70,7 +70,7 @@ mod tests {
             module,
             output: folder.path().join("out.wasm"),
         };
-        // Without types it is the component of an empty world, which serves no tools.
+        // Without types it is the component of an empty world; `serve` says that it has no tools.
         component(&arguments).unwrap();
         fs::write(&arguments.module, "text").unwrap();
         let error = format!("{:#}", component(&arguments).unwrap_err());
