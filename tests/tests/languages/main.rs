@@ -1,6 +1,11 @@
 //! Guests in every language play the same scenarios (`tests/guests/scenarios/README.md`) on the real
 //! server. One server a language: their engines take seconds to compile.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that meets the unexpected should fail, saying so"
+)]
+
 mod examples;
 mod plain;
 mod questions;

@@ -1,6 +1,11 @@
 //! `cofferdam new`: a project in each language builds with the language's own command, is served, asks
 //! its question, and ends the same wherever it is killed.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a test that meets the unexpected should fail, saying so"
+)]
+
 mod refusals;
 
 use std::path::{Path, PathBuf};
