@@ -4,7 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
 use cofferdam::auth::Token;
 use cofferdam::commands::{
-    InspectArguments, Operator, PullArguments, PushArguments, inspect, pull, push, reload, status,
+    ComponentArguments, InspectArguments, NewArguments, Operator, PullArguments, PushArguments,
+    component, inspect, new, pull, push, reload, status,
 };
 use cofferdam::config::{Arguments, Config, StdioArguments};
 use cofferdam::rehearse::{Death, TestOptions, test};
@@ -85,6 +86,10 @@ enum Command {
     /// server would refuse it.
     #[command(verbatim_doc_comment)]
     Inspect(InspectArguments),
+    /// Make a project of one tool, which builds and serves as it is.
+    New(NewArguments),
+    /// Make a component of a module that a C compiler linked.
+    Component(ComponentArguments),
     /// Pull a component from a registry, and print its pinned reference.
     Pull(PullArguments),
     /// Push a component to a registry, and print its pinned reference.
@@ -149,6 +154,8 @@ impl Command {
             Self::Serve { .. }
             | Self::Stdio { .. }
             | Self::Check { .. }
+            | Self::New(_)
+            | Self::Component(_)
             | Self::Pull(_)
             | Self::Push(_)
             | Self::Token => "info",
@@ -177,6 +184,14 @@ impl Command {
                 Ok(true)
             }
             Self::Inspect(arguments) => inspect(arguments).await,
+            Self::New(arguments) => {
+                new(&arguments)?;
+                Ok(true)
+            }
+            Self::Component(arguments) => {
+                component(&arguments)?;
+                Ok(true)
+            }
             Self::Pull(arguments) => {
                 spawn_blocking(|| pull(arguments)).await??;
                 Ok(true)

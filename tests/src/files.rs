@@ -3,6 +3,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The root of the checkout.
 pub fn root() -> PathBuf {
@@ -43,6 +44,51 @@ pub fn guest(name: &str) -> PathBuf {
         path.display()
     );
     path
+}
+
+/// The component `target/guests/NAME.wasm`, if its compiler could be had; a test that goes without
+/// says so.
+pub fn guest_if_built(name: &str) -> Option<PathBuf> {
+    let path = target().join("guests").join(format!("{name}.wasm"));
+    if path.is_file() {
+        return Some(path);
+    }
+    println!(
+        "NOT TESTED: {name}, for it was not built; `cargo xtask guests --only {name}` says why"
+    );
+    None
+}
+
+/// The compiler of guests in a language, `target/tools/NAME`, if it could be had; a test that goes
+/// without says so.
+pub fn compiler_if_installed(name: &str) -> Option<PathBuf> {
+    let path = target().join("tools").join(name);
+    if path.is_dir() {
+        return Some(path);
+    }
+    println!(
+        "NOT TESTED: {} is missing; `cargo xtask guests` installs it",
+        path.display()
+    );
+    None
+}
+
+/// A `rustc` that has the standard library of a target, as the task runner finds or makes it.
+///
+/// # Panics
+/// If there is none.
+pub fn rustc(target: &str) -> PathBuf {
+    let xtask = profile_folder().join("xtask");
+    let output = Command::new(&xtask).args(["rustc", target]).output();
+    let output = output.unwrap_or_else(|error| panic!("{}: {error}", xtask.display()));
+    assert!(output.status.success(), "{output:?}");
+    let path = String::from_utf8(output.stdout).expect("UTF-8");
+    PathBuf::from(path.trim_end())
+}
+
+/// A folder of the target folder, which a test may build in.
+pub fn build_folder(name: &str) -> PathBuf {
+    target().join(name)
 }
 
 /// The folder that holds the pinned npm packages.

@@ -42,7 +42,10 @@ pub use call::{Answer, Call};
 pub use client::{Client, Declares, META, TASKS, VERSION};
 pub use command::{Ended, Program, cofferdam};
 pub use config::{Config, Identity, check_config, token};
-pub use files::{binary, guest, node, node_modules, python, root};
+pub use files::{
+    binary, build_folder, compiler_if_installed, guest, guest_if_built, node, node_modules, python,
+    root, rustc,
+};
 pub use http::{KeptAlive, Request, Response};
 pub use listen::{Heard, Listen};
 pub use log::Log;

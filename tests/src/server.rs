@@ -6,12 +6,17 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::task::spawn_blocking;
 
 use crate::{Client, Log, PATIENCE, files, patient};
+
+/// How long a server may take to listen. Before it does, it compiles its components, and the engine of
+/// a language is large.
+const STARTING: Duration = PATIENCE.saturating_mul(4);
 
 /// What a server is started with.
 #[derive(Clone, Default)]
@@ -239,7 +244,7 @@ impl Server {
             std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
             read
         });
-        let (announcement, operator) = match tokio::time::timeout(PATIENCE, first).await {
+        let (announcement, operator) = match tokio::time::timeout(STARTING, first).await {
             Ok(lines) => lines.expect("the reading thread").unwrap_or_default(),
             Err(_) => Default::default(),
         };
@@ -394,7 +399,7 @@ impl Server {
                 if let Some(status) = self.child.try_wait().expect("the child can be waited for") {
                     return status;
                 }
-                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+                tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
         patient("the server to exit", polled).await

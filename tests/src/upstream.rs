@@ -11,7 +11,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{HeaderMap, Request, Response};
+use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -222,11 +222,24 @@ async fn answer(
         }
         "redirect" => {
             let mut response = text("elsewhere".to_owned());
-            *response.status_mut() = hyper::StatusCode::FOUND;
+            *response.status_mut() = StatusCode::FOUND;
             let to = "http://169.254.169.254/latest/meta-data/";
             let to = to.parse().expect("a value");
             response.headers_mut().insert("location", to);
             response
+        }
+        "status" => {
+            let mut response = text(path.clone());
+            *response.status_mut() = StatusCode::from_u16(number as u16).expect("a status");
+            response
+        }
+        // A page that leads to so many places, of which the last one is not there.
+        "page" => {
+            let links = (1..number).map(|n| format!("<a class=x href='/there/{n}#top'>{n}</a>"));
+            let html: String = links.collect();
+            text(format!(
+                "{html}<a href=\"/status/404\">gone</a><a href=mailto:a@b.example>"
+            ))
         }
         _ => text(format!("{path} {times}")),
     })

@@ -2,6 +2,7 @@
 //! does meanwhile is told on standard error.
 
 mod bench;
+mod bindings;
 mod checkout;
 mod cluster;
 mod debian;
@@ -38,6 +39,13 @@ enum Task {
         #[arg(long, value_name = "NAME")]
         only: Option<String>,
     },
+    /// Generate the bindings for guests in C anew
+    Bindings,
+    /// Print a Rust compiler that has the standard library of a target; make one if need be
+    Rustc {
+        /// For example wasm32-unknown-unknown
+        target: String,
+    },
     /// Check and test everything; install and build what that needs
     Test,
     /// Serve the examples, and show a conversation with them
@@ -66,6 +74,11 @@ fn run(task: Task) -> Result<()> {
     let checkout = Checkout::find()?;
     match task {
         Task::Guests { only } => guests::build(&checkout, only.as_deref().as_slice()),
+        Task::Rustc { target } => {
+            println!("{}", toolchain::find(&target)?.rustc().display());
+            Ok(())
+        }
+        Task::Bindings => bindings::write(&checkout),
         Task::Demo(options) => demo::show(&checkout, &options),
         Task::Cluster(options) => cluster::run(&checkout, &options),
         Task::Bench(options) => bench::measure(&checkout, &options),

@@ -21,6 +21,13 @@ impl Environment {
         self.folder.join("bin/python")
     }
 
+    /// A command that runs a module as a program.
+    pub(crate) fn module(&self, name: &str) -> Command {
+        let mut command = Command::new(self.python());
+        command.args(["-m", name]);
+        command
+    }
+
     /// A command that runs one of the installed programs.
     pub(crate) fn script(&self, name: &str) -> Command {
         // Its first line names the interpreter by a path that may have moved.

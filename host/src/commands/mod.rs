@@ -1,16 +1,20 @@
-//! Commands that speak to something else than a server of their own.
+//! Commands that speak to something else than a server of their own, or make something.
 //!
 //! Each gives `true` if all is well, and `false` if what it told makes the program fail. What they print
 //! of others holds no control characters, so that nobody writes to the terminal through them.
 
+mod component;
 mod inspect;
 mod layout;
+mod new;
 mod operator;
 mod registry;
 mod reload;
 mod status;
 
+pub use component::{ComponentArguments, component};
 pub use inspect::{InspectArguments, inspect};
+pub use new::{NewArguments, new};
 pub use operator::{Operator, OperatorError};
 pub use registry::{PullArguments, PushArguments, pull, push};
 pub use reload::reload;

@@ -1,63 +1,47 @@
-// Five tools that ask their user and tell whether what they had before the answer is what they have
-// after it. A handler that the host runs again must come to the same place with the same values, so
-// no result depends on anything but the answers.
+// The scenarios that a guest in every language plays alike (`tests/guests/scenarios/README.md`).
 
-import task from "cofferdam:tool/task@0.1.0";
-import random from "wasi:random/random@0.2.0";
+import * as cofferdam from "./cofferdam/index.js";
 
-const ARGUMENTS = JSON.stringify({
-  type: "object",
-  properties: {
-    phase: {
-      type: "string",
-      enum: ["inline", "task"],
-      default: "inline",
-      description: "Whether the call becomes a task before anything else",
+const { ask, askAll, defineTools, form, log, progress, record, recall, RpcError, sleep, step, task, ToolError } =
+  cofferdam;
+
+const PHASE = {
+  type: "string",
+  enum: ["inline", "task"],
+  default: "inline",
+  description: "Whether the call becomes a task before anything else",
+};
+
+const VALUE = { value: { type: "string" } };
+
+/** A tool that works inline or as a task. */
+function phased({ input, run, ...tool }) {
+  return {
+    ...tool,
+    task: "optional",
+    input: { ...input, phase: PHASE },
+    run(given) {
+      if (given.phase === "task") task.start();
+      return run(given);
     },
-  },
-});
-
-const FORM = JSON.stringify({
-  type: "object",
-  properties: { value: { type: "string" } },
-  required: ["value"],
-});
-
-/** A question that the user did not answer. */
-class Unanswered extends Error {}
-
-/** Asks the user one question for each key, all at once. Returns the values by their keys. */
-function ask(...keys) {
-  const requests = keys.map((key) => [
-    key,
-    { tag: "form", val: { message: `${key}?`, schema: FORM } },
-  ]);
-  const values = {};
-  for (const [key, { val: { action, content } }] of task.requireInput(requests)) {
-    if (action !== "accept") throw new Unanswered(`the answer to "${key}" was: ${action}`);
-    values[key] = JSON.parse(content).value;
-  }
-  return values;
+  };
 }
 
-/** Records ASCII text. */
-function record(key, text) {
-  task.record(key, Uint8Array.from(text, (character) => character.charCodeAt(0)));
+/** Asks for a text under each key, all at once. Returns them by their keys. */
+function values(...keys) {
+  const questions = keys.map((key) => [key, form(`What is ${key}?`, VALUE)]);
+  const answers = Object.entries(askAll(Object.fromEntries(questions)));
+  return Object.fromEntries(
+    answers.map(([key, { action, content }]) => {
+      if (action !== "accept") throw new ToolError(`${key}: ${action}`);
+      return [key, content.value];
+    }),
+  );
 }
 
-/** What was recorded under the key, or null. */
-function recall(key) {
-  const bytes = task.recall(key);
-  return bytes && String.fromCharCode(...bytes);
-}
+const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-function randomHex(length) {
-  return random.getRandomBytes(length).toHex();
-}
-
-function clocks() {
-  return { wall: Date.now(), monotonic: performance.now() };
-}
+const clocks = () => ({ wall: Date.now(), monotonic: performance.now() });
 
 /** FNV-1a, 32 bits, of a thousand bytes that depend on `seed`. */
 function checksum(seed) {
@@ -68,105 +52,176 @@ function checksum(seed) {
   return hash.toString(16).padStart(8, "0");
 }
 
-const TOOLS = {
-  sequence: {
-    description: "Asks one question, then another",
-    run: () => ({ ...ask("first"), ...ask("second") }),
-  },
-
-  two_keys: {
-    description: "Asks two questions at once",
-    run: () => ask("left", "right"),
-  },
-
-  random: {
-    description: "Draws random bytes before a question and after it",
+export const scenarios = {
+  contents: {
+    title: "Contents",
+    description: "One block of each kind",
+    hints: { readOnly: true },
     run() {
-      const drawn = randomHex(16);
-      record("drawn", drawn);
-      const { go } = ask("go");
-      if (randomHex(16) === drawn) throw new Error("random bytes came twice");
-      return { same: recall("drawn") === drawn, answer: go };
+      const { text, image, audio, link, resource, blob } = cofferdam;
+      return [
+        text("text").with({
+          audience: ["user", "assistant"],
+          priority: 0.5,
+          lastModified: "2026-07-28T00:00:00Z",
+        }),
+        image(Uint8Array.of(137, 80, 78, 71), "image/png"),
+        audio(Uint8Array.of(82, 73, 70, 70, 0), "audio/wav"),
+        link("file:///report.txt", "report", {
+          title: "Report",
+          description: "A report",
+          mimeType: "text/plain",
+          size: 7,
+        }),
+        resource("test://text", "text/plain", "text"),
+        blob("test://blob", "application/octet-stream", Uint8Array.of(0, 255)),
+      ];
     },
   },
 
-  clock: {
+  add: {
+    description: "Adds two numbers",
+    input: { a: { type: "number" }, b: { type: "number" } },
+    output: { sum: { type: "number" } },
+    run: ({ a, b }) => ({ sum: a + b }),
+  },
+
+  misfit: {
+    description: "Promises a count, and returns something else",
+    output: { count: { type: "integer" } },
+    run: () => ({ count: "many" }),
+  },
+
+  strict: {
+    description: "Takes only what is within bounds",
+    input: {
+      word: { type: "string", minLength: 1, maxLength: 5 },
+      number: { type: "integer", minimum: 1, maximum: 10 },
+    },
+    run: ({ word, number }) => `${word} ${number}`,
+  },
+
+  refuse: {
+    description: "Cannot do what is asked",
+    input: { reason: { type: "string" } },
+    run({ reason }) {
+      throw new ToolError(reason);
+    },
+  },
+
+  fault: phased({
+    description: "Fails with a JSON-RPC error",
+    input: { code: { type: "integer" }, message: { type: "string" } },
+    run({ code, message }) {
+      throw new RpcError(code, message, { hint: "none" });
+    },
+  }),
+
+  crash: phased({
+    description: "Has a bug",
+    run: () => undefined.bug,
+  }),
+
+  count: phased({
+    description: "Counts, and tells how far it is",
+    input: { to: { type: "integer", minimum: 1, maximum: 100 } },
+    run({ to }) {
+      for (let n = 1; n <= to; n++) progress(n, to, `counted ${n}`);
+      return `counted to ${to}`;
+    },
+  }),
+
+  say: {
+    description: "Writes a line to the log",
+    input: { level: { type: "string" }, message: { type: "string" } },
+    run({ level, message }) {
+      log[level](message, { from: "scenarios" });
+      return "said";
+    },
+  },
+
+  confirm: phased({
+    description: "Asks whether the user is sure",
+    run() {
+      const { action, content } = ask("sure", form("Are you sure?", { sure: { type: "boolean" } }));
+      return action === "accept" ? (content.sure ? "yes" : "no") : action;
+    },
+  }),
+
+  sequence: phased({
+    description: "Asks one question, then another",
+    run: () => JSON.stringify({ ...values("first"), ...values("second") }),
+  }),
+
+  two_keys: phased({
+    description: "Asks two questions at once",
+    run: () => JSON.stringify(values("left", "right")),
+  }),
+
+  nap: phased({
+    description: "Sleeps",
+    input: { ms: { type: "integer", minimum: 0 } },
+    run({ ms }) {
+      const before = performance.now();
+      sleep(ms);
+      return performance.now() - before >= ms ? "slept" : "woke early";
+    },
+  }),
+
+  linger: phased({
+    description: "Goes on until it is cancelled, and cleans up",
+    run() {
+      while (!task.cancelled()) {
+        try {
+          sleep(10);
+        } catch (error) {
+          if (!(error instanceof cofferdam.CallOver)) throw error;
+        }
+      }
+      log.info("cleaned up");
+    },
+  }),
+
+  random: phased({
+    description: "Draws random numbers before a question and after it",
+    run() {
+      const draw = () => `${hex(cofferdam.randomBytes(8))} ${Math.random()}`;
+      const drawn = draw();
+      record("drawn", drawn);
+      const { go } = values("go");
+      if (draw() === drawn) throw new Error("random numbers came twice");
+      return JSON.stringify({ same: cofferdam.fromUtf8(recall("drawn")) === drawn, answer: go });
+    },
+  }),
+
+  clock: phased({
     description: "Reads the clocks before a question and after it",
     run() {
       const before = clocks();
       const read = JSON.stringify(before);
       record("read", read);
-      const { go } = ask("go");
+      const { go } = values("go");
       const after = clocks();
-      return {
-        same: recall("read") === read,
+      return JSON.stringify({
+        same: cofferdam.fromUtf8(recall("read")) === read,
         ordered: after.wall >= before.wall && after.monotonic >= before.monotonic,
         answer: go,
-      };
+      });
     },
-  },
+  }),
 
-  steps: {
+  steps: phased({
     description: "Takes five steps, each once, and asks a question after the third",
     run() {
       const steps = [];
       let answer;
-      for (let i = 0; i < 5; i++) {
-        const key = `step-${i}`;
-        if (recall(key) === null) record(key, checksum(i));
-        steps.push(recall(key));
-        if (i === 2) answer = ask("go").go;
+      for (let n = 0; n < 5; n++) {
+        steps.push(step(`checksum ${n}`, () => checksum(n)));
+        if (n === 2) answer = values("go").go;
       }
-      return { steps, answer };
+      return JSON.stringify({ steps, answer });
     },
-  },
+  }),
 };
 
-function result(text, isError) {
-  return {
-    content: [{ tag: "text", val: { text, annotations: null } }],
-    structured: null,
-    isError,
-    meta: null,
-  };
-}
-
-/** What a failed call throws: an error of the contract's own type. */
-function callError(error) {
-  // What a verb refuses with is the payload of what it throws.
-  const { payload } = error;
-  if (payload?.tag === "missing-features") return payload;
-  const message = payload === undefined ? String(error) : `the host said ${JSON.stringify(payload)}`;
-  return { tag: "rpc", val: { code: -32603, message, data: null } };
-}
-
-export const handler = {
-  listTools: () =>
-    Object.entries(TOOLS).map(([name, { description }]) => ({
-      name,
-      title: null,
-      description,
-      inputSchema: ARGUMENTS,
-      outputSchema: null,
-      hints: null,
-      taskSupport: "optional",
-      meta: null,
-    })),
-
-  callTool(call) {
-    try {
-      if (JSON.parse(call.arguments).phase === "task") {
-        task.startTask({
-          ttl: { tag: "default" },
-          pollIntervalMs: null,
-          statusMessage: null,
-          maxAttempts: null,
-        });
-      }
-      return result(JSON.stringify(TOOLS[call.name].run()), false);
-    } catch (error) {
-      if (error instanceof Unanswered) return result(error.message, true);
-      throw callError(error);
-    }
-  },
-};
+export const handler = defineTools(scenarios);

@@ -1,6 +1,6 @@
-//! Guests in other languages than Rust: a folder for each, with its sources, the contract, and the
-//! pinned version of its compiler, a published package that is installed into `target/tools/` when
-//! it is first needed. They compile for seconds, so a component is built again only when something
+//! Guests in other languages than Rust: a folder for each, with its sources and a link to the library
+//! of its language. Its compiler is a published package, whose version an example of the language
+//! pins; it is installed into `target/tools/` when it is first needed. They compile for seconds, so a component is built again only when something
 //! in that folder changed.
 
 use std::collections::BTreeMap;
@@ -11,26 +11,54 @@ use std::process::Command;
 
 use anyhow::{Context, Error, Result};
 
-use super::{file, place, workshop};
+use super::{component, file, place, workshop};
 use crate::checkout::Checkout;
 use crate::process::{quiet, say};
 
 /// What language tools leave in a folder; it is not part of the guest.
 const LEFTOVERS: [&str; 2] = ["__pycache__", "node_modules"];
 
-/// How one is built.
-pub(super) struct Foreign {
-    pub(super) name: &'static str,
-    /// Where it lies in the checkout.
-    pub(super) folder: &'static str,
-    /// Installs the compiler, which the folder pins, or finds it installed. A failure means that it
-    /// cannot be had here.
-    pub(super) compiler: fn(&Checkout, folder: &str) -> Result<Command>,
+/// How the guests of a language are built.
+pub(super) struct Language {
+    /// Installs the compiler, which a folder of the checkout pins, or finds it installed. A failure
+    /// means that it cannot be had here.
+    pub(super) compiler: fn(&Checkout) -> Result<Command>,
     /// What the compiler is told so that it makes `component.wasm` of what is in the folder.
     pub(super) arguments: &'static [&'static str],
 }
 
+impl Language {
+    /// A guest of this name, which lies in this folder of the checkout.
+    pub(super) const fn guest(self, name: &'static str, folder: &'static str) -> Foreign {
+        Foreign {
+            name,
+            folder,
+            language: self,
+            on_demand: false,
+        }
+    }
+}
+
+/// A guest.
+pub(super) struct Foreign {
+    pub(super) name: &'static str,
+    folder: &'static str,
+    language: Language,
+    on_demand: bool,
+}
+
 impl Foreign {
+    /// The same guest, built only when it is named.
+    pub(super) const fn on_demand(mut self) -> Self {
+        self.on_demand = true;
+        self
+    }
+
+    /// Is it to be built when these are named, or none is?
+    pub(super) fn is_wanted(&self, names: &[&str]) -> bool {
+        names.contains(&self.name) || (names.is_empty() && !self.on_demand)
+    }
+
     /// Brings the component up to date. If that needs the compiler, and it cannot be had, there is no
     /// component afterwards, and the reason is returned.
     pub(super) fn build(&self, checkout: &Checkout) -> Result<Option<Error>> {
@@ -48,7 +76,7 @@ impl Foreign {
                 fs::remove_file(old).with_context(|| old.display().to_string())?;
             }
         }
-        let mut compiler = match (self.compiler)(checkout, self.folder) {
+        let mut compiler = match (self.language.compiler)(checkout) {
             Ok(compiler) => compiler,
             Err(missing) => return Ok(Some(missing)),
         };
@@ -57,8 +85,10 @@ impl Foreign {
         // From a copy: a compiler may write beside what it reads.
         let copy = workshop(checkout).join(self.name);
         write(&files, &copy)?;
-        quiet(compiler.args(self.arguments).current_dir(&copy))?;
-        place(checkout, self.name, &copy.join("component.wasm"))?;
+        quiet(compiler.args(self.language.arguments).current_dir(&copy))?;
+        let built = copy.join("component.wasm");
+        component::of_module(&built)?;
+        place(checkout, self.name, &built)?;
         // Written last, so that it stands for the component beside it.
         fs::write(&stamp, fingerprint)?;
         Ok(None)
@@ -68,7 +98,7 @@ impl Foreign {
     fn fingerprint(&self, files: &BTreeMap<PathBuf, Vec<u8>>) -> String {
         // Another Rust may hash differently. Then everything is built once more, which does no harm.
         let mut hasher = DefaultHasher::new();
-        (self.arguments, files).hash(&mut hasher);
+        (self.language.arguments, files).hash(&mut hasher);
         format!("{:016x}", hasher.finish())
     }
 }

@@ -1,29 +1,50 @@
-//! The guest in JavaScript: QuickJS, with the loaded script in its memory.
+//! Guests in JavaScript, with the loaded script in their memory: on QuickJS, which is small and has the
+//! language and nothing else, and on StarlingMonkey, which has the interfaces of the web.
 
 use std::process::Command;
 
 use anyhow::Result;
 
-use super::foreign::Foreign;
+use super::foreign::{Foreign, Language};
 use crate::checkout::Checkout;
 use crate::node;
 
-pub(super) const GUEST: Foreign = Foreign {
-    name: "js",
-    folder: "tests/guests/js",
-    compiler,
+const QUICKJS: Language = Language {
+    compiler: |checkout| program(checkout, "examples/contacts", "js", "componentize-qjs"),
     arguments: &[
         // The host calls exports of the ordinary, synchronous kind.
         "--sync",
         "--opt-size",
-        "--wit=wit",
+        "--wit=cofferdam/wit",
         "--world=guest",
         "--js=tools.js",
         "--output=component.wasm",
     ],
 };
 
-fn compiler(checkout: &Checkout, folder: &str) -> Result<Command> {
-    let packages = node::install(checkout, folder, "js")?;
-    Ok(Command::new(packages.join(".bin/componentize-qjs")))
+const STARLING_MONKEY: Language = Language {
+    compiler: |checkout| program(checkout, "examples/links", "js-web", "componentize-js"),
+    arguments: &[
+        "tools.js",
+        "--wit=cofferdam/wit",
+        "--world-name=guest",
+        "--disable=fetch-event",
+        "--out=component.wasm",
+    ],
+};
+
+pub(super) const GUESTS: [Foreign; 2] = [
+    QUICKJS.guest("js", "tests/guests/js"),
+    QUICKJS.guest("contacts", "examples/contacts"),
+];
+
+pub(super) const WEB_GUESTS: [Foreign; 2] = [
+    STARLING_MONKEY.guest("js-web", "tests/guests/js-web"),
+    // Its tool is in the one above, too: such components are large.
+    STARLING_MONKEY.guest("links", "examples/links").on_demand(),
+];
+
+fn program(checkout: &Checkout, pins: &str, tools: &str, name: &str) -> Result<Command> {
+    let packages = node::install(checkout, pins, tools)?;
+    Ok(Command::new(packages.join(".bin").join(name)))
 }

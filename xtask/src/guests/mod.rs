@@ -2,6 +2,8 @@
 //! `target/guests/NAME.wasm`. A file there changes only when its bytes change, and in one step, so
 //! that a server that watches it never reads half a component.
 
+mod c;
+mod component;
 mod foreign;
 mod js;
 mod python;
@@ -17,15 +19,18 @@ use crate::process::say;
 use foreign::Foreign;
 
 /// Those that are not in Rust.
-const FOREIGN: [Foreign; 2] = [js::GUEST, python::GUEST];
+fn foreign() -> impl Iterator<Item = Foreign> {
+    let js = js::GUESTS.into_iter().chain(js::WEB_GUESTS);
+    js.chain(python::GUESTS).chain(c::GUESTS)
+}
 
 /// Builds the guests of these names, or all if there are none.
 ///
 /// A guest that is not in Rust and whose compiler cannot be had is an error only if it was named.
 pub(crate) fn build(checkout: &Checkout, wanted: &[&str]) -> Result<()> {
     let mut rust = rust::guests(checkout)?;
-    let foreign = FOREIGN.iter().map(|guest| guest.name);
-    let mut names: Vec<_> = rust.iter().map(rust::Guest::name).chain(foreign).collect();
+    let mut names: Vec<_> = rust.iter().map(rust::Guest::name).collect();
+    names.extend(foreign().map(|guest| guest.name));
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         bail!("two guests are named {}", pair[0]);
@@ -40,7 +45,7 @@ pub(crate) fn build(checkout: &Checkout, wanted: &[&str]) -> Result<()> {
     let is_wanted = |name: &str| wanted.is_empty() || wanted.contains(&name);
     rust.retain(|guest| is_wanted(guest.name()));
     rust::build(checkout, rust)?;
-    for guest in FOREIGN.iter().filter(|guest| is_wanted(guest.name)) {
+    for guest in foreign().filter(|guest| guest.is_wanted(wanted)) {
         if let Some(missing) = guest.build(checkout)? {
             if !wanted.is_empty() {
                 return Err(missing.context(format!("no compiler for {}", guest.name)));

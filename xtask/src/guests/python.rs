@@ -1,16 +1,14 @@
-//! The guest in Python: CPython, with the imported modules in its memory.
+//! Guests in Python: CPython, with the imported modules in its memory.
 
 use std::process::Command;
 
 use anyhow::Result;
 
-use super::foreign::Foreign;
+use super::foreign::{Foreign, Language};
 use crate::checkout::Checkout;
 use crate::venv;
 
-pub(super) const GUEST: Foreign = Foreign {
-    name: "python",
-    folder: "tests/guests/python",
+const PYTHON: Language = Language {
     compiler,
     arguments: &[
         "--quiet",
@@ -23,7 +21,13 @@ pub(super) const GUEST: Foreign = Foreign {
     ],
 };
 
-fn compiler(checkout: &Checkout, folder: &str) -> Result<Command> {
-    let environment = venv::install(checkout, folder, "python")?;
+pub(super) const GUESTS: [Foreign; 2] = [
+    PYTHON.guest("python", "tests/guests/python"),
+    // Its tool is in the one above, too: such components are large.
+    PYTHON.guest("prose", "examples/prose").on_demand(),
+];
+
+fn compiler(checkout: &Checkout) -> Result<Command> {
+    let environment = venv::install(checkout, "examples/prose", "python")?;
     Ok(environment.script("componentize-py"))
 }

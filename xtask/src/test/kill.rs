@@ -24,10 +24,13 @@ const fn subject(name: &'static str, folder: &'static str, runs: u32, servers: u
     }
 }
 
-const SUBJECTS: [Subject; 6] = [
+const SUBJECTS: [Subject; 9] = [
     subject("replay", "tests/guests/replay", 300, 3),
     subject("js", "tests/guests/js", 60, 1),
     subject("python", "tests/guests/python", 20, 0),
+    subject("c", "tests/guests/c", 60, 1),
+    subject("contacts", "examples/contacts", 30, 0),
+    subject("chart", "examples/chart", 30, 0),
     subject("render", "examples/render", 60, 1),
     subject("report", "examples/report", 60, 1),
     subject("thumbnail", "examples/thumbnail", 10, 1),

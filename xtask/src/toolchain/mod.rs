@@ -22,6 +22,11 @@ pub(crate) struct Toolchain {
 }
 
 impl Toolchain {
+    /// Its `rustc`.
+    pub(crate) fn rustc(&self) -> &Path {
+        &self.rustc
+    }
+
     /// Makes a cargo command use it.
     pub(crate) fn apply(&self, cargo: &mut Command) {
         cargo.env("RUSTC", &self.rustc);

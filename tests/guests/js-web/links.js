@@ -1,0 +1,1 @@
+../../../examples/links/tools.js
