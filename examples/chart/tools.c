@@ -48,6 +48,11 @@ static bool read_series(cd_call *call, cd_json array, series *to) {
     return true;
 }
 
+/* Makes the call a task, unless it is one. */
+static bool begin(cd_call *call) {
+    return cd_status() != CD_INLINE || cd_start_task(call, &(cd_task_options){.status = "Reading"});
+}
+
 /* Is the scale logarithmic? The arguments say it, or the numbers, or the user. */
 static bool choose_scale(cd_call *call, const series *of, bool *logarithmic) {
     const char *scale = cd_string(cd_get(cd_arguments(call), "scale"), "");
@@ -56,6 +61,8 @@ static bool choose_scale(cd_call *call, const series *of, bool *logarithmic) {
         return cd_refuse(call, "a logarithmic scale has no place for %g", of->least);
     if (*scale != 0 || of->least <= 0 || of->most / of->least < WIDE)
         return true;
+    /* A user takes time. */
+    CD_TRY(begin(call));
     char message[128];
     snprintf(message, sizeof message, "The values go from %g to %g. Draw them on a logarithmic scale?", of->least,
              of->most);
@@ -127,7 +134,7 @@ static bool chart(cd_call *call) {
     cd_json arguments = cd_arguments(call);
     cd_json values = cd_get(arguments, "values");
     if (cd_length(values) >= TASK_VALUES)
-        CD_TRY(cd_start_task(call, &(cd_task_options){.status = "Reading"}));
+        CD_TRY(begin(call));
     series series;
     CD_TRY(read_series(call, values, &series));
     canvas canvas = {

@@ -44,7 +44,12 @@ pub(crate) fn values<const N: usize>(call: &Call, keys: [&str; N]) -> Result<[St
     struct Form {
         value: String,
     }
-    let questions = keys.map(|key| (key, InputRequest::form_of::<Form>(format!("What is {key}?"))));
+    let questions = keys.map(|key| {
+        (
+            key,
+            InputRequest::form_of::<Form>(format!("What is {key}?")),
+        )
+    });
     let answers = call.ask(questions)?;
     let mut values = keys.map(|_| String::new());
     for (key, value) in keys.iter().zip(&mut values) {
