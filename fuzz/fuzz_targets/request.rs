@@ -1,9 +1,11 @@
 //! A POST to the server: lines `Name: value`, an empty line, and the body. A value `*` of one of the
-//! headers that repeat the body is what the body says, and `$STATE` in the body a request state that the
-//! server gave for the tool `asks` without arguments.
+//! headers that repeat the body is what the body says, `*` as `Mcp-Session-Id` a session of an earlier
+//! revision, and `$STATE` in the body a request state that the server gave for the tool `asks` without
+//! arguments.
 //!
 //! Whatever comes, the answer is one JSON-RPC message with the request's id or none and a documented
-//! status, everything streamed before it is JSON-RPC, and `-32603` is told for limits only.
+//! status, everything streamed before it is JSON-RPC (a request only in a session), and `-32603` is told
+//! for limits only, or when the server stops.
 
 #![no_main]
 
@@ -34,6 +36,16 @@ MCP-Protocol-Version: 2026-07-28
     state
         .unwrap_or_else(|| panic!("a question: {body}"))
         .to_owned()
+});
+
+/// A session that can be asked everything.
+static SESSION: LazyLock<String> = LazyLock::new(|| {
+    let begin = br#"X: x
+
+{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{},"url":{}},"roots":{},"sampling":{"tools":{}}}}}"#;
+    let (headers, body) = message(begin, "").expect("it is a message");
+    let answered = WORLD.answer(headers, body.into(), true, false);
+    answered.response.session.expect("a session begins")
 });
 
 #[derive(Deserialize)]
@@ -74,7 +86,12 @@ fuzz_target!(init: setup(), |data: &[u8]| -> Corpus {
     let streams = headers
         .get("accept")
         .is_none_or(|accept| accept != "application/json");
-    let listens = method == Some("subscriptions/listen");
+    let in_session = headers.contains_key("mcp-session-id");
+    let is_earlier = in_session
+        || method == Some("initialize")
+        || headers.get("mcp-protocol-version").is_some_and(|it| it.as_bytes().starts_with(b"2025-"));
+    // What waits for its client is told that the server stops.
+    let listens = is_earlier || method == Some("subscriptions/listen");
     let answered = WORLD.answer(headers, Bytes::copy_from_slice(&body), streams, listens);
 
     for event in &answered.events {
@@ -83,7 +100,8 @@ fuzz_target!(init: setup(), |data: &[u8]| -> Corpus {
             event.method.is_some() && event.params.is_some(),
             "{event:?}"
         );
-        assert!(event.id.is_none() && event.result.is_none() && event.error.is_none());
+        assert!(event.id.is_none() || in_session, "{event:?}");
+        assert!(event.result.is_none() && event.error.is_none());
     }
     let status = answered.response.status;
     let Some(body) = &answered.response.body else {
@@ -110,11 +128,13 @@ fuzz_target!(init: setup(), |data: &[u8]| -> Corpus {
                 -32603 => &[200],
                 _ => &[],
             };
+            let expected = if is_earlier { &[200, 400, 404, 406] } else { expected };
             assert!(
                 expected.contains(&status),
                 "{code} with {status}: {message}"
             );
-            let internal = code == -32603 && !message.contains("limit");
+            let told = ["limit", "The server stops", "text/event-stream"];
+            let internal = code == -32603 && !told.iter().any(|part| message.contains(part));
             assert!(!internal, "-32603: {message}");
         }
         both => panic!("a result or an error: {both:?}"),
@@ -125,6 +145,7 @@ fuzz_target!(init: setup(), |data: &[u8]| -> Corpus {
 /// What the first input would else be taken to have reached.
 fn setup() {
     LazyLock::force(&STATE);
+    LazyLock::force(&SESSION);
 }
 
 fn read(text: &[u8]) -> Message<'_> {
@@ -164,6 +185,7 @@ fn message(data: &[u8], state: &str) -> Option<(HeaderMap, Vec<u8>)> {
         let name = HeaderName::from_bytes(&line[..colon]).ok()?;
         let value = line[colon + 1..].trim_ascii();
         let value = match value {
+            b"*" if name == "mcp-session-id" => Some(SESSION.clone().into_bytes()),
             b"*" => said(name.as_str()).map(String::into_bytes),
             _ => Some(value.to_vec()),
         };

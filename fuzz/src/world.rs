@@ -11,12 +11,13 @@ use cofferdam::limits::RunLimits;
 use cofferdam::protocol::{ClientFeatures, raw};
 use cofferdam::registry::Mirror;
 use cofferdam::runtime::{Compiler, Runtime};
-use cofferdam::server::{Parts, Response, Server};
+use cofferdam::server::{Parts, Response, Server, Via};
 use cofferdam::settings::Settings;
 use cofferdam::store::{MemoryStore, Store, StoreOptions};
 use cofferdam::task::{
     Inputs, Job, NewTask, NodeId, Principal, Setup, Status, Task, TaskId, Wait, Writes,
 };
+use cofferdam::telemetry::Telemetry;
 use cofferdam::tenants::{Caller, TenantLimits, Tenants};
 use hyper::HeaderMap;
 use serde_json::json;
@@ -121,7 +122,8 @@ impl World {
             let server = self.server().await;
             let caller = server.tenants().caller(Principal::anonymous());
             let caller: Caller = caller.expect("whoever comes is a caller");
-            let handled = Arc::clone(&server).handle(caller, headers, body, Arc::clone(&events));
+            let handled =
+                Arc::clone(&server).handle(caller, Via::Http(headers), body, Arc::clone(&events));
             let stopping = server.stopping().clone();
             let stop = async {
                 if !listens {
@@ -168,6 +170,8 @@ impl World {
             origin: Origin::Live,
             auth: Auth::None,
             tenants: Tenants::new(Vec::new(), limits),
+            notifiers: Vec::new(),
+            telemetry: Telemetry::default(),
         })
     }
 }
@@ -212,6 +216,7 @@ fn waiting_task(settings: &Settings) -> NewTask {
             open: open.into_iter().collect(),
             ..Inputs::default()
         },
+        trace: None,
         outcome: None,
     };
     let setup = Setup {
