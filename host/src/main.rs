@@ -8,12 +8,10 @@ use cofferdam::commands::{
     component, inspect, new, pull, push, reload, status,
 };
 use cofferdam::config::{Arguments, Config, StdioArguments};
-use cofferdam::rehearse::{Death, TestOptions, test};
+use cofferdam::rehearse::{Death, TestArguments, test};
 use cofferdam::runtime::{Compiler, CompilerArguments, compile_standard_input};
 use cofferdam::serve::{serve, stdio};
-use cofferdam::settings::Settings;
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::task::spawn_blocking;
@@ -112,39 +110,7 @@ enum Command {
     },
     /// Call a component's tools as a file of cases says, in this process, and compare what comes with
     /// what is expected there; sleeps are skipped. Fails if something is different.
-    Test {
-        /// A .wasm component.
-        component: PathBuf,
-        /// The cases. [default: the component's name with .cases.toml for .wasm]
-        #[arg(value_name = "CASES")]
-        cases: Option<PathBuf>,
-        /// The same.
-        #[arg(
-            long = "cases",
-            value_name = "FILE",
-            hide = true,
-            conflicts_with = "cases"
-        )]
-        cases_option: Option<PathBuf>,
-        /// Drop the run at each entry of its journal, one by one and in combinations, and compare
-        /// what comes out with the undisturbed run.
-        #[arg(long)]
-        kill_everywhere: bool,
-        /// Disturbed runs for each case, about. One kill at each entry is always tried.
-        #[arg(long, value_name = "NUMBER", default_value_t = 300)]
-        runs: usize,
-        /// Kill so many servers for each case, too, in the middle of runs and of writes.
-        #[arg(
-            long,
-            value_name = "NUMBER",
-            default_value_t = 0,
-            requires = "kill_everywhere"
-        )]
-        processes: usize,
-        /// Change a setting, for example sandbox.cpu-ms=60000. May be repeated.
-        #[arg(long, value_name = "KEY=VALUE")]
-        set: Vec<String>,
-    },
+    Test(TestArguments),
 }
 
 impl Command {
@@ -159,9 +125,7 @@ impl Command {
             | Self::Pull(_)
             | Self::Push(_)
             | Self::Token => "info",
-            Self::Status { .. } | Self::Reload { .. } | Self::Inspect(_) | Self::Test { .. } => {
-                "off"
-            }
+            Self::Status { .. } | Self::Reload { .. } | Self::Inspect(_) | Self::Test(_) => "off",
         }
     }
 
@@ -207,25 +171,7 @@ impl Command {
             }
             Self::Status { operator, json } => Ok(status(&operator, json)?),
             Self::Reload { operator } => Ok(reload(&operator)?),
-            Self::Test {
-                component,
-                cases,
-                cases_option,
-                kill_everywhere,
-                runs,
-                processes,
-                set,
-            } => {
-                let options = TestOptions {
-                    component,
-                    cases: cases.or(cases_option),
-                    kill_everywhere,
-                    runs,
-                    processes,
-                    settings: Settings::from_assignments(&set)?,
-                };
-                test(options).await
-            }
+            Self::Test(arguments) => test(arguments).await,
         }
     }
 }

@@ -25,20 +25,38 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// What is to be tested.
-pub struct TestOptions {
-    /// A component.
-    pub component: PathBuf,
-    /// Its cases; beside the component, with `.cases.toml` for `.wasm`, if not given.
-    pub cases: Option<PathBuf>,
-    /// Kill runs at each entry of the journal, one by one and in combinations.
-    pub kill_everywhere: bool,
-    /// So many disturbed runs for each case, about. One kill at each entry is always tried.
-    pub runs: usize,
-    /// Kill so many real servers for each case, spread over the journal's entries and the store's
-    /// writes.
-    pub processes: usize,
-    /// Settings of the servers.
-    pub settings: Settings,
+#[derive(clap::Args)]
+pub struct TestArguments {
+    /// A .wasm component.
+    component: PathBuf,
+    /// The cases. [default: the component's name with .cases.toml for .wasm]
+    cases: Option<PathBuf>,
+    /// The same.
+    #[arg(
+        long = "cases",
+        value_name = "FILE",
+        hide = true,
+        conflicts_with = "cases"
+    )]
+    cases_option: Option<PathBuf>,
+    /// Drop the run at each entry of its journal, one by one and in combinations, and compare what
+    /// comes out with the undisturbed run.
+    #[arg(long)]
+    kill_everywhere: bool,
+    /// Disturbed runs for each case, about. One kill at each entry is always tried.
+    #[arg(long, value_name = "NUMBER", default_value_t = 300)]
+    runs: usize,
+    /// Kill so many servers for each case, too, in the middle of runs and of writes.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 0,
+        requires = "kill_everywhere"
+    )]
+    processes: usize,
+    /// Change a setting, for example sandbox.cpu-ms=60000. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
 }
 
 /// Kills in one series, at most. Fewer than the runs that may come to nothing in a row.
@@ -79,13 +97,15 @@ impl Tally {
 ///
 /// # Errors
 /// The component or the cases cannot be used, or a case cannot be run at all.
-pub async fn test(options: TestOptions) -> Result<bool> {
-    let path = options
-        .cases
-        .clone()
-        .unwrap_or_else(|| options.component.with_extension("cases.toml"));
+pub async fn test(options: TestArguments) -> Result<bool> {
+    let settings = Settings::from_assignments(&options.set)?;
+    let named = options.cases.as_ref().or(options.cases_option.as_ref());
+    let path = match named {
+        Some(path) => path.clone(),
+        None => options.component.with_extension("cases.toml"),
+    };
     let cases = cases::read(&path)?;
-    let world = World::load(&options.component, options.settings.clone()).await?;
+    let world = World::load(&options.component, settings).await?;
     let mut same = true;
     let mut failed = 0;
     let mut total = Tally::default();
@@ -151,7 +171,7 @@ fn tell(case: &Case, tally: &Tally) -> std::io::Result<()> {
     Ok(())
 }
 
-async fn rehearse(world: &World, case: &Case, options: &TestOptions) -> Result<Tally> {
+async fn rehearse(world: &World, case: &Case, options: &TestArguments) -> Result<Tally> {
     let mut tally = Tally::default();
     let (expected, undisturbed) = world.run(case, &[], false).await;
     let expected = expected.context("undisturbed")?;

@@ -9,6 +9,7 @@
 mod answers;
 mod arguments;
 mod connection;
+mod help;
 mod hostile;
 mod interrupts;
 mod other_server;
