@@ -1,21 +1,22 @@
-//! `README.md` tells operators every setting and every limit; here it is held to what the code says.
+//! `docs/reference.md` tells operators every setting and every limit; here it is held to what the code
+//! says.
 
 use cofferdam::limits::{self, SandboxLimits, ServerLimits, TaskLimits};
 use cofferdam::settings::Settings;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-const README: &str = include_str!("../../README.md");
+const REFERENCE: &str = include_str!("../../docs/reference.md");
 const LIMITS: &str = include_str!("../src/limits.rs");
 
-/// The first two cells of the README's table rows whose first cell is code that `is_name` accepts.
+/// The first two cells of the table rows whose first cell is code that `is_name` accepts.
 fn rows(is_name: fn(&str) -> bool) -> Vec<(String, String)> {
     let code = |cell: &str| Some(cell.trim().strip_prefix('`')?.strip_suffix('`')?.to_owned());
     let row = |line: &str| {
         let mut cells = line.strip_prefix('|')?.split('|');
         Some((code(cells.next()?)?, code(cells.next()?)?))
     };
-    README
+    REFERENCE
         .lines()
         .filter_map(row)
         .filter(|(name, _)| is_name(name))
