@@ -116,7 +116,12 @@ async fn resume(ready: &ReadyServer) -> Result<()> {
 fn serving(server: &Server) -> String {
     let now = server.catalog().now();
     let (tools, components) = (now.tools().count(), now.components().len());
-    format!("{tools} tools from {components} components")
+    let number = |of: usize, what: &str| match of {
+        1 => format!("1 {what}"),
+        more => format!("{more} {what}s"),
+    };
+    let (tools, components) = (number(tools, "tool"), number(components, "component"));
+    format!("{tools} from {components}")
 }
 
 /// The signals that a server listens to. Watched before anyone can know that it runs, so that none is

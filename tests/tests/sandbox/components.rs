@@ -208,7 +208,7 @@ async fn flipped_bits_are_refused_or_serve() {
         assert!(!reason.is_empty());
     }
     // Those that serve the tool after the first are refused for that.
-    let report = usize::from(!server.announcement().ends_with("from 1 components)"));
+    let report = usize::from(!server.announcement().ends_with("from 1 component)"));
     assert_eq!(refused.len() + report, FLIPPED, "{}", server.announcement());
 }
 

@@ -139,7 +139,7 @@ impl Language {
         let component = self.component(name);
         [
             format!("cd {name} && {build}"),
-            format!("cofferdam test {component} --cases cases.toml --kill-everywhere"),
+            format!("cofferdam test {component} cases.toml --kill-everywhere"),
             format!("cofferdam serve {component}"),
         ]
     }
