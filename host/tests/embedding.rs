@@ -1,5 +1,10 @@
 //! The server in another program, with that program's own store, notifiers, callers and grants.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that meets the unexpected should fail"
+)]
+
 use async_trait::async_trait;
 use cofferdam::auth::{Authenticator, HeaderMap, Identity, Refused};
 use cofferdam::builder::{RunningServer, ServerBuilder};
