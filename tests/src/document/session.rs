@@ -395,7 +395,7 @@ mod tests {
     #[test]
     fn the_commands_of_a_document_share_a_shell() {
         last("$ mkdir a && cd a && x=1 # nothing\n$ echo \"$x\"; basename \"$PWD\"\n1\na").unwrap();
-        last("$ echo 1\n$ false # exit code 1\n$ cat <<END\n$ y\nEND\n$ y").unwrap();
+        last("$ echo 1\n$ false # exit code 1\n$ cat <<END\ny\nEND\ny").unwrap();
         last("$ (read -r; echo up; read -r) < <(echo; sleep 1000) &\nup\n$ kill -KILL $!; wait")
             .unwrap();
     }
