@@ -276,7 +276,7 @@ fn environment(place: &Path, ports: Ports) -> HashMap<&'static str, String> {
         ("DOCUMENT_ADMIN_PORT", ports.admin.to_string()),
         ("DOCUMENT_CARGO", found("cargo").unwrap_or_default()),
         ("DOCUMENT_NPM", found("npm").unwrap_or_default()),
-        ("DOCUMENT_RUSTC", text(rustc("wasm32-unknown-unknown"))),
+        ("RUSTC", text(rustc("wasm32-unknown-unknown"))),
         ("DOCUMENT_BUILT", text(build_folder("guest-build"))),
         (
             "DOCUMENT_LOCK",
@@ -403,9 +403,18 @@ mod tests {
     #[test]
     fn what_is_not_as_the_document_has_it_is_told() {
         for (fence, parts) in [
-            ("$ echo 1\n2", ["something else", "expected:\n  2\ncame:\n  1"]),
-            ("$ echo 1; false", ["ended with 1, not with 0", "came:\n  1"]),
-            ("$ true # exit code 2", ["ended with 0, not with 2", "came:"]),
+            (
+                "$ echo 1\n2",
+                ["something else", "expected:\n  2\ncame:\n  1"],
+            ),
+            (
+                "$ echo 1; false",
+                ["ended with 1, not with 0", "came:\n  1"],
+            ),
+            (
+                "$ true # exit code 2",
+                ["ended with 0, not with 2", "came:"],
+            ),
             ("$ echo 1; exit", ["ended the shell", "came:"]),
             (
                 "$ { echo up; echo so; } &\nup\n$ cat nothing",

@@ -25,10 +25,21 @@ pub(super) fn of(resolve: &Resolve, package: PackageId) -> Result<String> {
     };
     let page = Page { resolve };
     let interfaces = package.interfaces.values();
-    let interfaces: Vec<_> = interfaces.filter_map(|id| resolve.interfaces.get(*id)).collect();
+    let interfaces: Vec<_> = interfaces
+        .filter_map(|id| resolve.interfaces.get(*id))
+        .collect();
     let mut text = format!("# The contract: `{}`\n\n{INTRODUCTION}", package.name);
-    for world in package.worlds.values().filter_map(|id| resolve.worlds.get(*id)) {
-        write!(text, "\n## World `{}`\n\n{}\n", world.name, whole(&world.docs))?;
+    for world in package
+        .worlds
+        .values()
+        .filter_map(|id| resolve.worlds.get(*id))
+    {
+        write!(
+            text,
+            "\n## World `{}`\n\n{}\n",
+            world.name,
+            whole(&world.docs)
+        )?;
         for (verb, items) in [("imports", &world.imports), ("exports", &world.exports)] {
             let names: Vec<_> = items
                 .iter()
@@ -81,7 +92,11 @@ impl<'r> Page<'r> {
         let name = interface.name.as_deref().unwrap_or_default();
         let mut text = format!("* [Interface `{name}`](#interface-{name})\n");
         let functions = interface.functions.keys().map(String::as_str).collect();
-        let types = self.types(interface).into_iter().map(|(name, _)| name).collect();
+        let types = self
+            .types(interface)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
         for (kind, names) in [("functions", functions), ("types", types)] {
             let names: Vec<&str> = names;
             for name in &names {
@@ -89,7 +104,10 @@ impl<'r> Page<'r> {
                     bail!("`{name}` stands for two things: their anchors would be one");
                 }
             }
-            let links: Vec<_> = names.iter().map(|name| format!("[`{name}`](#{name})")).collect();
+            let links: Vec<_> = names
+                .iter()
+                .map(|name| format!("[`{name}`](#{name})"))
+                .collect();
             if !links.is_empty() {
                 writeln!(text, "  * {kind}: {}", links.join(", "))?;
             }
@@ -116,15 +134,25 @@ impl<'r> Page<'r> {
             .iter()
             .map(|it| format!("{}: {}", it.name, self.plain(&it.ty)))
             .collect();
-        let mut text = format!("\n### `{name}`\n\n```wit\n{name}: func({})", parameters.join(", "));
+        let mut text = format!(
+            "\n### `{name}`\n\n```wit\n{name}: func({})",
+            parameters.join(", ")
+        );
         if let Some(result) = &function.result {
             write!(text, " -> {}", self.plain(result))?;
         }
         write!(text, "\n```\n\n{}\n", whole(&function.docs))?;
         let mut named = BTreeSet::new();
-        let types = function.params.iter().map(|it| &it.ty).chain(&function.result);
+        let types = function
+            .params
+            .iter()
+            .map(|it| &it.ty)
+            .chain(&function.result);
         types.for_each(|it| self.named_in(it, &mut named));
-        let links: Vec<_> = named.iter().map(|name| format!("[`{name}`](#{name})")).collect();
+        let links: Vec<_> = named
+            .iter()
+            .map(|name| format!("[`{name}`](#{name})"))
+            .collect();
         if !links.is_empty() {
             writeln!(text, "\nTypes: {}", links.join(", "))?;
         }
@@ -138,28 +166,29 @@ impl<'r> Page<'r> {
         if !docs.is_empty() {
             write!(text, "{docs}\n\n")?;
         }
-        let row = |name: &str, ty: Option<&Type>, docs: &Docs| {
+        let typed = |name: &str, ty: Option<&Type>, docs: &Docs| {
             let ty = ty.map(|it| self.linked(it)).unwrap_or_default();
             format!("| `{name}` | {ty} | {} |\n", in_a_row(docs))
         };
+        let plain = |name: &str, docs: &Docs| format!("| `{name}` | {} |\n", in_a_row(docs));
         let (head, rows): (&str, String) = match &it.kind {
             TypeDefKind::Record(record) => {
                 let fields = record.fields.iter();
-                let rows = fields.map(|it| row(&it.name, Some(&it.ty), &it.docs));
-                ("record", rows.collect())
+                let rows = fields.map(|it| typed(&it.name, Some(&it.ty), &it.docs));
+                ("| record | type | |\n|---|---|---|", rows.collect())
             }
             TypeDefKind::Variant(variant) => {
                 let cases = variant.cases.iter();
-                let rows = cases.map(|it| row(&it.name, it.ty.as_ref(), &it.docs));
-                ("variant", rows.collect())
+                let rows = cases.map(|it| typed(&it.name, it.ty.as_ref(), &it.docs));
+                ("| variant | type | |\n|---|---|---|", rows.collect())
             }
             TypeDefKind::Enum(cases) => {
-                let rows = cases.cases.iter().map(|it| row(&it.name, None, &it.docs));
-                ("enum", rows.collect())
+                let rows = cases.cases.iter().map(|it| plain(&it.name, &it.docs));
+                ("| enum | |\n|---|---|", rows.collect())
             }
             TypeDefKind::Flags(flags) => {
-                let rows = flags.flags.iter().map(|it| row(&it.name, None, &it.docs));
-                ("flags", rows.collect())
+                let rows = flags.flags.iter().map(|it| plain(&it.name, &it.docs));
+                ("| flags | |\n|---|---|", rows.collect())
             }
             TypeDefKind::Type(other) => {
                 writeln!(text, "The same as `{}`.", self.plain(other))?;
@@ -167,7 +196,7 @@ impl<'r> Page<'r> {
             }
             other => bail!("a {} is not told of yet", other.as_str()),
         };
-        write!(text, "| {head} | | |\n|---|---|---|\n{rows}")?;
+        write!(text, "{head}\n{rows}")?;
         Ok(text)
     }
 
