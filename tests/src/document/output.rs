@@ -22,12 +22,17 @@ impl Output {
 
     /// Is this what the document shows?
     pub(super) fn is(&self, came: &[String]) -> bool {
-        fits(self.lines(), came, true)
+        fits(self.lines(), came, Came::Whole)
     }
 
     /// Does this begin as the document shows it?
     pub(super) fn is_begun_by(&self, came: &[String]) -> bool {
-        fits(self.lines(), came, false)
+        fits(self.lines(), came, Came::AndMore)
+    }
+
+    /// Could this be that beginning, when more has come?
+    pub(super) fn may_begin_with(&self, came: &[String]) -> bool {
+        fits(self.lines(), came, Came::InPart)
     }
 
     /// An empty line before the next command is there for the eye.
@@ -45,18 +50,27 @@ impl fmt::Display for Output {
     }
 }
 
-fn fits(shown: &[String], came: &[String], to_the_end: bool) -> bool {
-    match shown {
-        [] => !to_the_end || came.is_empty(),
-        [first, rest @ ..] if first.trim() == ANYTHING.to_string() => {
-            (0..=came.len()).any(|skipped| fits(rest, &came[skipped..], to_the_end))
+/// What has come of an output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// All.
+    Whole,
+    /// All that is shown, and perhaps more.
+    AndMore,
+    /// Perhaps less than is shown.
+    InPart,
+}
+
+fn fits(shown: &[String], came: &[String], how: Came) -> bool {
+    match (shown, came) {
+        ([], _) => how != Came::Whole || came.is_empty(),
+        ([first, rest @ ..], _) if first.trim() == ANYTHING.to_string() => {
+            (0..=came.len()).any(|skipped| fits(rest, &came[skipped..], how))
         }
-        [first, rest @ ..] => match came {
-            [] => false,
-            [line, others @ ..] => {
-                line_fits(first, line.trim_end()) && fits(rest, others, to_the_end)
-            }
-        },
+        (_, []) => how == Came::InPart,
+        ([first, rest @ ..], [line, others @ ..]) => {
+            line_fits(first, line.trim_end()) && fits(rest, others, how)
+        }
     }
 }
 
@@ -125,5 +139,8 @@ mod tests {
         assert!(shown.is_begun_by(&lines("listening on 1\nadmin on 2")));
         assert!(shown.is_begun_by(&lines("listening on 1\nadmin on 2\nmore")));
         assert!(!shown.is_begun_by(&lines("admin on 2\nlistening on 1")));
+        assert!(shown.may_begin_with(&lines("listening on 1")));
+        assert!(!shown.may_begin_with(&lines("listening at 1")));
+        assert!(!shown.may_begin_with(&lines("listening on 1\nlistening on 2")));
     }
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
-use super::page;
+use super::{Output, page};
 use crate::{binary, build_folder, root, rustc};
 
 /// How long a command may take. It may be a compiler, on a busy machine.
@@ -195,7 +195,7 @@ impl Session {
             }
         };
         let fits = if command.background {
-            said.until(deadline, |lines| command.expected.is_begun_by(lines))
+            said.begins_by(deadline, &command.expected)
         } else {
             said.whole_by(deadline)
                 && (command.expected.is_empty() || command.expected.is(&said.lines))
@@ -302,13 +302,17 @@ impl Said {
         self.lines.extend(self.more.try_iter());
     }
 
-    /// Waits until this is so. False if all was said, or the time is over, before.
-    fn until(&mut self, deadline: Instant, so: impl Fn(&[String]) -> bool) -> bool {
-        while !so(&self.lines) {
+    /// Waits until it begins as is shown. False when it does not, or all was said, or the time is over.
+    fn begins_by(&mut self, deadline: Instant, shown: &Output) -> bool {
+        while !shown.is_begun_by(&self.lines) {
             let time = deadline.saturating_duration_since(Instant::now());
             match self.more.recv_timeout(time) {
                 Ok(line) => self.lines.push(line),
                 Err(_) => return false,
+            }
+            if !shown.may_begin_with(&self.lines) {
+                self.hear();
+                return false;
             }
         }
         true
@@ -421,6 +425,10 @@ mod tests {
                 ["nothing: No such file", "meanwhile, from $ { echo up;"],
             ),
             ("$ echo down &\nup", ["something else", "down"]),
+            (
+                "$ { echo down; sleep 1000; } &\nup",
+                ["something else", "down"],
+            ),
         ] {
             let told = last(fence).unwrap_err();
             for part in parts {
