@@ -7,6 +7,7 @@
 mod known;
 mod output;
 mod page;
+mod said;
 mod session;
 
 use std::fs;

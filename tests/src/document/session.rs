@@ -5,21 +5,21 @@
 //! ends, and everything that it started with it.
 
 use std::collections::HashMap;
-use std::fs::{self, File, Permissions};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::fs::{self, Permissions};
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
-use super::{Output, page};
+use super::page;
+use super::said::{Said, lines, lines_of_pipe};
 use crate::{binary, build_folder, root, rustc};
 
 /// How long a command may take. It may be a compiler, on a busy machine.
@@ -283,89 +283,6 @@ fn environment(place: &Path, ports: Ports) -> HashMap<&'static str, String> {
             text(root().join("tests/guests/Cargo.lock")),
         ),
     ])
-}
-
-/// What a command printed so far.
-struct Said {
-    lines: Vec<String>,
-    more: Receiver<String>,
-}
-
-impl Said {
-    fn new(more: Receiver<String>) -> Self {
-        let lines = Vec::new();
-        Self { lines, more }
-    }
-
-    /// Takes what is there.
-    fn hear(&mut self) {
-        self.lines.extend(self.more.try_iter());
-    }
-
-    /// Waits until it begins as is shown. False when it does not, or all was said, or the time is over.
-    fn begins_by(&mut self, deadline: Instant, shown: &Output) -> bool {
-        while !shown.is_begun_by(&self.lines) {
-            let time = deadline.saturating_duration_since(Instant::now());
-            match self.more.recv_timeout(time) {
-                Ok(line) => self.lines.push(line),
-                Err(_) => return false,
-            }
-            if !shown.may_begin_with(&self.lines) {
-                self.hear();
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Waits until all is said. False if the time is over before.
-    fn whole_by(&mut self, deadline: Instant) -> bool {
-        loop {
-            let time = deadline.saturating_duration_since(Instant::now());
-            match self.more.recv_timeout(time) {
-                Ok(line) => self.lines.push(line),
-                Err(end) => return end == RecvTimeoutError::Disconnected,
-            }
-        }
-    }
-}
-
-impl std::fmt::Display for Said {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.lines
-            .iter()
-            .try_for_each(|line| writeln!(f, "  {line}"))
-    }
-}
-
-fn lines_of_pipe(path: PathBuf) -> Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        if let Ok(pipe) = File::open(path) {
-            pass_on(pipe, &sender);
-        }
-    });
-    receiver
-}
-
-fn lines(from: impl std::io::Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || pass_on(from, &sender));
-    receiver
-}
-
-fn pass_on(from: impl std::io::Read, to: &mpsc::Sender<String>) {
-    let mut from = BufReader::new(from);
-    let mut line = Vec::new();
-    while from
-        .read_until(b'\n', &mut line)
-        .is_ok_and(|bytes| bytes > 0)
-    {
-        let text = String::from_utf8_lossy(&line);
-        // Nobody hears it any more if this fails, but the command must not wait for a reader.
-        let _ = to.send(text.trim_end().to_owned());
-        line.clear();
-    }
 }
 
 #[cfg(test)]
