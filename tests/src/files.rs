@@ -78,12 +78,16 @@ pub fn compiler_if_installed(name: &str) -> Option<PathBuf> {
 /// # Panics
 /// If there is none.
 pub fn rustc(target: &str) -> PathBuf {
-    let xtask = profile_folder().join("xtask");
-    let output = Command::new(&xtask).args(["rustc", target]).output();
-    let output = output.unwrap_or_else(|error| panic!("{}: {error}", xtask.display()));
+    let output = xtask().args(["rustc", target]).output();
+    let output = output.unwrap_or_else(|error| panic!("xtask: {error}"));
     assert!(output.status.success(), "{output:?}");
     let path = String::from_utf8(output.stdout).expect("UTF-8");
     PathBuf::from(path.trim_end())
+}
+
+/// The task runner, as it was built beside this test.
+pub(crate) fn xtask() -> Command {
+    Command::new(profile_folder().join("xtask"))
 }
 
 /// A folder of the target folder, which a test may build in.

@@ -18,6 +18,7 @@ mod call;
 mod client;
 mod command;
 mod config;
+mod document;
 mod files;
 mod http;
 mod listen;
@@ -42,6 +43,8 @@ pub use call::{Answer, Call};
 pub use client::{Client, Declares, META, TASKS, VERSION};
 pub use command::{Ended, Program, cofferdam};
 pub use config::{Config, Identity, check_config, token};
+pub use document::Document;
+use files::xtask;
 pub use files::{
     binary, build_folder, compiler_if_installed, guest, guest_if_built, node, node_modules, python,
     root, rustc,

@@ -8,6 +8,7 @@ mod cluster;
 mod debian;
 mod demo;
 mod deny;
+mod docs;
 mod fuzz;
 mod guests;
 mod node;
@@ -41,6 +42,8 @@ enum Task {
     },
     /// Generate the bindings for guests in C anew
     Bindings,
+    /// Write the reference of the contract, docs/wit.md, anew
+    Docs,
     /// Print a Rust compiler that has the standard library of a target; make one if need be
     Rustc {
         /// For example wasm32-unknown-unknown
@@ -79,6 +82,7 @@ fn run(task: Task) -> Result<()> {
             Ok(())
         }
         Task::Bindings => bindings::write(&checkout),
+        Task::Docs => docs::write(&checkout),
         Task::Demo(options) => demo::show(&checkout, &options),
         Task::Cluster(options) => cluster::run(&checkout, &options),
         Task::Bench(options) => bench::measure(&checkout, &options),
