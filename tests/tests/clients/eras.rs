@@ -13,7 +13,7 @@ use tokio::process::Command;
 
 /// How a client reaches the server: words for its command line.
 enum Target {
-    Http(Server),
+    Http(Box<Server>),
     Stdio(TempDir),
 }
 
@@ -21,7 +21,7 @@ impl Target {
     async fn both() -> [Self; 2] {
         let server = Server::start(Options::guest("conformance")).await;
         let home = tempfile::tempdir().expect("a folder");
-        [Self::Http(server), Self::Stdio(home)]
+        [Self::Http(Box::new(server)), Self::Stdio(home)]
     }
 
     fn kind(&self) -> &'static str {
