@@ -109,7 +109,7 @@ mod tests {
             "00-0-0-01",
             "x",
             &PARENT.replace("0af7", "zzzz"),
-            &PARENT[..54],
+            &PARENT[..52],
         ] {
             let sent = TraceContext::read(Some(bad), None).unwrap();
             assert!(!sent.to_context().span().span_context().is_valid(), "{bad}");
