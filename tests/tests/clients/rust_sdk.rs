@@ -12,6 +12,7 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{RoleClient, ServiceError};
 use serde_json::{Value, json};
+use tokio_rustls::rustls::crypto::ring;
 
 type Client = RunningService<RoleClient, ClientConfig>;
 
@@ -25,6 +26,8 @@ async fn connect(server: &Server) -> Client {
     let lifecycle = ClientLifecycleMode::Discover {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
     };
+    // In this workspace its HTTP client comes without one. Another test may have installed it.
+    let _ = ring::default_provider().install_default();
     let transport = StreamableHttpClientTransport::from_config(config);
     let connected = info.serve_with_lifecycle(transport, lifecycle);
     patient("the Rust SDK to connect", connected)
