@@ -92,6 +92,8 @@ pub struct TaskArguments {
     #[command(flatten)]
     pub(crate) server: ServerArguments,
     /// The id of the task.
+    // It may begin with a hyphen.
+    #[arg(allow_hyphen_values = true)]
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) output: OutputArguments,

@@ -1,4 +1,4 @@
-//! Task ids: 256 random bits, as 43 URL-safe characters.
+//! Task ids: 256 random bits (but for what a first character may not be), as 43 URL-safe characters.
 //!
 //! Invariant: an id is a secret as good as a bearer token (SEP-2663, security), so it has no
 //! `Display` and its `Debug` shows nothing: only the wire form, asked for by name, spells it out.
@@ -14,12 +14,18 @@ use std::fmt;
 pub struct TaskId([u8; 32]);
 
 impl TaskId {
-    /// A fresh id from the operating system's seeded generator.
+    /// A fresh id from the operating system's seeded generator. It does not begin with `-`, which a
+    /// command line would take for an option.
     #[must_use]
     pub fn random() -> Self {
+        const DASH: u8 = 62;
         let mut bytes = [0; 32];
-        rand::rng().fill_bytes(&mut bytes);
-        Self(bytes)
+        loop {
+            rand::rng().fill_bytes(&mut bytes);
+            if bytes[0] >> 2 != DASH {
+                return Self(bytes);
+            }
+        }
     }
 
     /// Reads the wire form. Nothing but the exact form of a 32-byte id is an id.
@@ -65,6 +71,15 @@ impl Serialize for TaskId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_is_no_option_of_a_command() {
+        let dash = TaskId::from_bytes([62 << 2; 32]);
+        assert!(dash.to_wire().starts_with('-'));
+        for _ in 0..2_000 {
+            assert!(!TaskId::random().to_wire().starts_with('-'));
+        }
+    }
 
     #[test]
     fn the_wire_form_is_43_safe_characters_and_comes_back() {
