@@ -214,6 +214,8 @@ pub const ADMIN_HEAD_BYTES: usize = 8 << 10;
 pub const ADMIN_TIME: Duration = Duration::from_secs(5);
 /// How often what the server counts is kept for the console, and for how long each number stands.
 pub const HISTORY_PERIOD: Duration = Duration::from_secs(5);
+/// How often the tasks of a database that several nodes share are counted for that.
+pub const HISTORY_SHARED_PAUSE: Duration = Duration::from_secs(60);
 /// How many of these are kept. More: the oldest is forgotten.
 pub const HISTORY_SAMPLES: usize = 720;
 /// Tools, and tenants, that one of them tells apart. More that were called meanwhile: those with the

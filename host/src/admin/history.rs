@@ -5,7 +5,7 @@
 //! are. Taking one reads counters and asks the store for a count that it has at hand.
 
 use super::process;
-use crate::limits::{HISTORY_PERIOD, HISTORY_SAMPLES, HISTORY_SERIES};
+use crate::limits::{HISTORY_PERIOD, HISTORY_SAMPLES, HISTORY_SERIES, HISTORY_SHARED_PAUSE};
 use crate::metrics::{CallMetrics, Latencies, Limit, Mark};
 use crate::server::Server;
 use crate::store::{Move, Tally};
@@ -126,6 +126,8 @@ impl History {
 struct Last {
     at: Instant,
     tally: Option<Tally>,
+    /// When the tasks of a database that nodes share were counted.
+    counted: Option<Instant>,
     refusals: [u64; Limit::ALL.len()],
     tools: HashMap<Arc<str>, Counted>,
     tenants: HashMap<Arc<str>, Counted>,
@@ -145,6 +147,7 @@ impl Last {
         Self {
             at: Instant::now(),
             tally: None,
+            counted: None,
             refusals: Limit::ALL.map(|limit| server.metrics().refusals(limit)),
             tools: HashMap::new(),
             tenants: HashMap::new(),
@@ -191,8 +194,16 @@ impl Last {
     }
 
     async fn tasks(&mut self, tasks: &task::Tasks) -> Option<Tasks> {
-        // A store that fails says so in the log.
-        let tally = tasks.tally().await.ok()?;
+        // Each node counts all tasks of a database, which has better things to do.
+        let fresh = |at: Instant| at.elapsed() < HISTORY_SHARED_PAUSE;
+        let tally = match self.tally {
+            Some(tally) if tasks.is_shared() && self.counted.is_some_and(fresh) => tally,
+            _ => {
+                self.counted = Some(Instant::now());
+                // A store that fails says so in the log.
+                tasks.tally().await.ok()?
+            }
+        };
         let before = self.tally.replace(tally).unwrap_or_default();
         let moved = |kind| tally.moved(kind).saturating_sub(before.moved(kind));
         Some(Tasks {
