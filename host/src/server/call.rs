@@ -57,7 +57,7 @@ impl Server {
     ) -> MethodResult {
         let call = ToolCall::of(request);
         let id = request.id;
-        Ok(match self.reply(caller, &call, headers, events).await? {
+        Ok(match self.reply(caller, call, headers, events).await? {
             Reply::Outcome(result) => success(id, result?),
             Reply::Task(task_id, task) => success(id, TaskView::Created(task_id, &task)),
             Reply::Asked(question) => success(id, Interim::new(*question)),
@@ -68,7 +68,7 @@ impl Server {
     pub(super) async fn reply(
         &self,
         caller: &Caller,
-        call: &ToolCall<'_>,
+        mut call: ToolCall<'_>,
         headers: &Headers<'_>,
         events: &Arc<Events>,
     ) -> Result<Reply, RpcError> {
@@ -86,8 +86,9 @@ impl Server {
         let counters = CallCounters::new(of_tool, Arc::clone(caller.tenant.metrics()));
         let counting = counters.begin();
         let mut span = self.driver.telemetry.call(call.trace.as_ref(), &tool.name);
-        let trace = span.context(call.trace.as_ref());
-        let call = self.call(caller, call, headers, events, tool, counters, trace);
+        // What comes of the call goes on from its own span.
+        call.trace = span.context(call.trace.as_ref());
+        let call = self.call(caller, &call, headers, events, tool, counters);
         let (outcome, reply) = match call.await {
             Ok((outcome, reply)) => (outcome, Ok(reply)),
             Err(error) => (Outcome::Error, Err(error)),
@@ -101,7 +102,6 @@ impl Server {
     }
 
     /// Calls a tool that there is, and tells what it came to.
-    #[expect(clippy::too_many_arguments, reason = "what a request is made of")]
     async fn call(
         &self,
         caller: &Caller,
@@ -110,7 +110,6 @@ impl Server {
         events: &Arc<Events>,
         tool: Arc<Tool>,
         counters: CallCounters,
-        trace: Option<TraceContext>,
     ) -> Result<(Outcome, Reply), RpcError> {
         let state = request.request_state;
         let state = state
@@ -172,7 +171,7 @@ impl Server {
             offered,
             times: self.call_times(),
             origin: self.origin.clone(),
-            trace,
+            trace: request.trace.clone(),
         };
         let (session, reply) = Session::new(options, resumed.journal);
         let reply = self.driver.run(Arc::clone(&session), reply).await;

@@ -4,7 +4,7 @@
 //! message carries the listening request's id; a task's notification is what the store says when
 //! it is sent, to a caller who is its owner then.
 
-use super::{MethodResult, Server, sees};
+use super::{MethodResult, Server};
 use crate::call::Events;
 use crate::limits::LISTEN_TASK_IDS;
 use crate::metrics::Limit;
@@ -83,9 +83,7 @@ impl Server {
         }
         let _places = self.places(&caller.tenant)?;
         let (tenant, caller) = (&caller.tenant, &caller.principal);
-        let mut catalog = self.catalog.changes();
-        let view = || self.catalog.now().view(|tool| sees(tenant, tool));
-        let mut seen = view();
+        let mut seen = self.seen(tenant);
 
         let mut accepted = Map::new();
         if filter.tools {
@@ -122,11 +120,7 @@ impl Server {
             }
             tokio::select! {
                 () = self.driver.stopping.cancelled() => break,
-                changed = catalog.changed(), if filter.tools => {
-                    if changed.is_err() { break }
-                    // A change of what this caller does not see is none.
-                    let now = view();
-                    if std::mem::replace(&mut seen, now) == now { continue }
+                () = seen.changed(), if filter.tools => {
                     send(events, notification("notifications/tools/list_changed", about(None))).await?;
                 }
                 message = next(&mut following, id) => {

@@ -9,6 +9,7 @@ mod figures;
 mod large;
 mod legacy;
 mod listen;
+mod seen;
 mod tasks;
 mod tools;
 
@@ -54,13 +55,28 @@ pub struct Response {
 }
 
 impl Response {
-    /// A notification, or what is not answered.
-    fn accepted() -> Self {
+    /// One message, with the status that it has over HTTP.
+    #[must_use]
+    pub fn new(status: u16, body: Bytes) -> Self {
         Self {
-            status: 202,
-            body: None,
+            status,
+            body: Some(body),
             session: None,
         }
+    }
+
+    /// No message, but a status.
+    #[must_use]
+    pub fn empty(status: u16) -> Self {
+        Self {
+            status,
+            ..Self::default()
+        }
+    }
+
+    /// A notification, or what is not answered.
+    fn accepted() -> Self {
+        Self::empty(202)
     }
 }
 
@@ -465,21 +481,13 @@ async fn unless_cancelled<T>(
 
 fn answer(id: &RawValue, result: MethodResult) -> Response {
     match result {
-        Ok(body) => Response {
-            status: 200,
-            body: Some(body),
-            session: None,
-        },
+        Ok(body) => Response::new(200, body),
         Err(error) => refuse(Some(id), &error),
     }
 }
 
 fn refuse(id: Option<&RawValue>, error: &RpcError) -> Response {
-    Response {
-        status: error.code.table().1,
-        body: Some(failure(id, error)),
-        session: None,
-    }
+    Response::new(error.code.table().1, failure(id, error))
 }
 
 /// The empty result: an acknowledgement.

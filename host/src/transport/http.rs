@@ -162,11 +162,7 @@ async fn respond(
     };
     // A preflight has no token, and asks nothing of the server but this.
     let mut response = if cors::is_preflight(&head) {
-        let mut empty = whole(Reply {
-            status: 204,
-            body: None,
-            session: None,
-        });
+        let mut empty = whole(Reply::empty(204));
         cors::allow(&mut empty, &head.headers);
         empty
     } else {
@@ -324,11 +320,7 @@ fn stream(work: Work, events: Arc<Events>, keep_alive: Duration) -> Response<Res
 /// Where clients get tokens (RFC 9728).
 fn metadata(server: &Server) -> Response<ResponseBody> {
     match server.auth().metadata() {
-        Some(metadata) => whole(Reply {
-            status: 200,
-            body: Some(Bytes::from(metadata.to_string())),
-            session: None,
-        }),
+        Some(metadata) => whole(Reply::new(200, Bytes::from(metadata.to_string()))),
         None => refuse(Refusal::Path),
     }
 }
@@ -340,11 +332,7 @@ fn challenge(server: &Server, refused: Refused) -> Response<ResponseBody> {
         Refused::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
     };
     let error = RpcError::new(Code::InvalidRequest, refused.to_string());
-    let mut response = whole(Reply {
-        status: status.as_u16(),
-        body: Some(failure(None, &error)),
-        session: None,
-    });
+    let mut response = whole(Reply::new(status.as_u16(), failure(None, &error)));
     if refused != Refused::Unavailable
         && let Ok(value) = HeaderValue::from_str(&server.auth().challenge(refused))
     {
@@ -403,9 +391,5 @@ fn later(reason: String) -> Response<ResponseBody> {
 
 fn plain(status: StatusCode, reason: impl Into<Cow<'static, str>>) -> Response<ResponseBody> {
     let body: Bytes = failure(None, &RpcError::new(Code::InvalidRequest, reason));
-    whole(Reply {
-        status: status.as_u16(),
-        body: Some(body),
-        session: None,
-    })
+    whole(Reply::new(status.as_u16(), body))
 }

@@ -1,16 +1,14 @@
 //! The methods that clients of earlier revisions have.
 
-use super::SESSION_HEADER;
 use super::session::Session;
 use crate::call::{Events, Question, Reply};
 use crate::catalog::TaskSupport;
 use crate::protocol::legacy::{result, tool};
 use crate::protocol::{Headers, Level, Message, Params, RpcError, check_id, raw, trace};
 use crate::server::call::ToolCall;
-use crate::server::{Server, Via, sees};
+use crate::server::{Server, sees};
 use crate::telemetry::TraceContext;
 use crate::tenants::Caller;
-use hyper::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -21,7 +19,6 @@ impl Server {
     pub(super) async fn legacy_method(
         &self,
         caller: &Caller,
-        via: &Via,
         session: &Session,
         message: &Message<'_>,
         events: &Arc<Events>,
@@ -34,24 +31,12 @@ impl Server {
         match &*message.method {
             "ping" => Ok(json!({})),
             "logging/setLevel" => {
-                let level = level(message.params)?;
-                session.set_level(level);
-                if let Via::Http(headers) = via {
-                    self.remember_level(caller, headers, level);
-                }
+                self.sessions.set_level(session, level(message.params)?);
                 Ok(json!({}))
             }
             "tools/list" => self.legacy_list(caller, session, &params),
             "tools/call" => self.legacy_call(caller, session, &params, events).await,
             _ => Err(RpcError::method_not_found()),
-        }
-    }
-
-    fn remember_level(&self, caller: &Caller, headers: &HeaderMap, level: Level) {
-        let id = headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok());
-        let found = id.and_then(|id| self.sessions.find(&self.sealer, &caller.principal, id));
-        if let Some((key, _)) = found {
-            self.sessions.set_level(key, level);
         }
     }
 
@@ -97,7 +82,7 @@ impl Server {
                 log_level: Some(session.level()),
                 trace: meta.trace.clone(),
             };
-            match self.reply(caller, &call, &Headers(None), events).await? {
+            match self.reply(caller, call, &Headers(None), events).await? {
                 Reply::Outcome(outcome) => {
                     let (outcome, revision) = (outcome?, session.handshake.revision);
                     let length = outcome.get().len();

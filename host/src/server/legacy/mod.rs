@@ -16,13 +16,14 @@ pub(super) use running::Entered;
 pub(super) use sessions::Sessions;
 
 use self::session::Session;
-use super::{Response, Server, Via, refuse, sees};
+use super::{Response, Server, Via, refuse};
 use crate::call::Events;
 use crate::places::Place;
 use crate::protocol::legacy::{Handshake, Revision, handshake, is_modern, tools_changed};
 use crate::protocol::{Code, Incoming, Message, RpcError, failure, success};
 use crate::tenants::Caller;
 use hyper::header::HeaderMap;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -95,19 +96,11 @@ impl Server {
             Err(error) => return refuse(Some(id), &error),
         };
         via.begun().await;
-        let work = self.legacy_method(caller, via, &session, &message, events);
+        let work = self.legacy_method(caller, &session, &message, events);
         let Some(result) = request.unless_cancelled(work).await else {
             return Response::accepted();
         };
-        Response {
-            // An error is a response like any other.
-            status: 200,
-            body: Some(match result {
-                Ok(result) => success(id, result),
-                Err(error) => failure(Some(id), &error),
-            }),
-            session: None,
-        }
+        in_band(id, result)
     }
 
     fn initialize(
@@ -123,15 +116,10 @@ impl Server {
         });
         match begun {
             Ok((result, session)) => Response {
-                status: 200,
-                body: Some(success(id, result)),
                 session,
+                ..in_band(id, Ok(result))
             },
-            Err(error) => Response {
-                status: 200,
-                body: Some(failure(Some(id), &error)),
-                session: None,
-            },
+            Err(error) => in_band(id, Err(error)),
         }
     }
 
@@ -148,7 +136,7 @@ impl Server {
                     .ok_or_else(|| RpcError::internal("The session cannot be sealed"))
             }
             Via::Stdio(pipe) => {
-                let session = Session::new(said, Arc::clone(pipe.running()), None);
+                let session = Session::new(None, said, Arc::clone(pipe.running()), None);
                 let begun = pipe.begin(session);
                 begun.then_some(None).ok_or_else(|| {
                     RpcError::new(Code::InvalidRequest, "The session has begun already")
@@ -162,7 +150,7 @@ impl Server {
         let id = headers.get(SESSION_HEADER).ok_or_else(not_begun)?;
         let id = id.to_str().map_err(|_| NoSession::unknown())?;
         let found = self.sessions.find(&self.sealer, &caller.principal, id);
-        let (_, session) = found.ok_or_else(NoSession::unknown)?;
+        let session = found.ok_or_else(NoSession::unknown)?;
         let agreed = session.handshake.revision.name();
         match headers.get(VERSION_HEADER) {
             Some(version) if version != agreed => Err(NoSession {
@@ -173,7 +161,7 @@ impl Server {
         }
     }
 
-    /// A place for the stream of the session that headers name.
+    /// Places for the stream of the session that headers name.
     ///
     /// # Errors
     /// How the request is to be answered: there is no such session of this caller's, or too many streams
@@ -182,45 +170,39 @@ impl Server {
         &self,
         caller: &Caller,
         headers: &HeaderMap,
-    ) -> Result<StreamPlace, Response> {
+    ) -> Result<(Place, Place), Response> {
         self.session(caller, headers)
             .map_err(|refusal| refusal.answer(None))?;
         let places = self.places(&caller.tenant);
-        places.map(StreamPlace).map_err(|error| Response {
-            status: 503,
-            body: Some(failure(None, &error)),
-            session: None,
-        })
+        places.map_err(|error| Response::new(503, failure(None, &error)))
     }
 
     /// Tells a client of an earlier revision when its list of tools changed, until the server stops or
     /// nobody takes it.
     pub async fn tell_changes(&self, caller: &Caller, events: &Events) {
-        let mut catalog = self.catalog.changes();
-        let view = || {
-            let now = self.catalog.now();
-            now.view(|tool| sees(&caller.tenant, tool))
-        };
-        let mut seen = view();
+        let mut seen = self.seen(&caller.tenant);
         loop {
-            let changed = tokio::select! {
+            tokio::select! {
                 () = self.stopping().cancelled() => return,
-                changed = catalog.changed() => changed,
-            };
-            let now = view();
-            let told = match std::mem::replace(&mut seen, now) == now {
-                true => Ok(()),
-                false => events.send(tools_changed()).await,
-            };
-            if changed.is_err() || told.is_err() {
+                () = seen.changed() => {}
+            }
+            if events.send(tools_changed()).await.is_err() {
                 return;
             }
         }
     }
 }
 
-/// A place among the streams that are open.
-pub struct StreamPlace(#[expect(dead_code, reason = "held")] (Place, Place));
+/// An error is a response like any other: the status tells of the transport alone.
+fn in_band(id: &RawValue, result: Result<Value, RpcError>) -> Response {
+    Response::new(
+        200,
+        match result {
+            Ok(result) => success(id, result),
+            Err(error) => failure(Some(id), &error),
+        },
+    )
+}
 
 /// Why a message belongs to no session.
 struct NoSession {
@@ -239,11 +221,7 @@ impl NoSession {
 
     fn answer(self, id: Option<&RawValue>) -> Response {
         let error = RpcError::new(Code::InvalidRequest, self.reason);
-        Response {
-            status: self.status,
-            body: Some(failure(id, &error)),
-            session: None,
-        }
+        Response::new(self.status, failure(id, &error))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Invariant: a question that was sent is answered once, by the client that it was sent to.
 
 use super::running::Running;
+use super::sessions::Key;
 use crate::call::Events;
 use crate::protocol::legacy::{Handshake, ask};
 use crate::protocol::{Level, Response, RpcError};
@@ -21,6 +22,8 @@ type Answer = Result<Value, String>;
 
 /// A client of an earlier revision.
 pub(crate) struct Session {
+    /// What tells it from others over HTTP; a pipe has one.
+    pub(super) key: Option<Key>,
     pub(super) handshake: Handshake,
     pub(super) running: Arc<Running>,
     level: Mutex<Level>,
@@ -28,8 +31,14 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(handshake: Handshake, running: Arc<Running>, level: Option<Level>) -> Self {
+    pub(super) fn new(
+        key: Option<Key>,
+        handshake: Handshake,
+        running: Arc<Running>,
+        level: Option<Level>,
+    ) -> Self {
         Self {
+            key,
             handshake,
             running,
             level: Mutex::new(level.unwrap_or(LEVEL)),

@@ -20,7 +20,7 @@ use std::sync::{Arc, Weak};
 const FORM: &str = "cofferdam session 1";
 
 /// Tells sessions apart.
-type Key = [u8; 16];
+pub(super) type Key = [u8; 16];
 
 /// Those of this node.
 #[derive(Default)]
@@ -48,27 +48,32 @@ impl Sessions {
         sealer: &Sealer,
         caller: &Principal,
         id: &str,
-    ) -> Option<(Key, Arc<Session>)> {
+    ) -> Option<Arc<Session>> {
         let plain = sealer.open(&about(caller), id)?;
         let (key, revision, features): (Key, &str, ClientFeatures) =
             postcard::from_bytes(&plain).ok()?;
         let revision = Revision::from_name(revision)?;
         let mut known = self.0.lock();
         if let Some(session) = known.active.get(&key).and_then(Weak::upgrade) {
-            return Some((key, session));
+            return Some(session);
         }
         if known.active.len() == known.active.capacity() {
             known.active.retain(|_, session| session.strong_count() > 0);
         }
         let handshake = Handshake { revision, features };
         let level = known.levels.get(&key).copied();
-        let session = Arc::new(Session::new(handshake, Arc::<Running>::default(), level));
+        let running = Arc::<Running>::default();
+        let session = Arc::new(Session::new(Some(key), handshake, running, level));
         known.active.insert(key, Arc::downgrade(&session));
-        Some((key, session))
+        Some(session)
     }
 
-    /// Remembers a level for requests to come.
-    pub(super) fn set_level(&self, key: Key, level: Level) {
+    /// Sets a session's level, and remembers it for requests to come.
+    pub(super) fn set_level(&self, session: &Session, level: Level) {
+        session.set_level(level);
+        let Some(key) = session.key else {
+            return;
+        };
         let levels = &mut self.0.lock().levels;
         levels.shift_remove(&key);
         if levels.len() >= LEGACY_SESSIONS {
@@ -101,18 +106,18 @@ mod tests {
         let sealer = Sealer::new([7; 32]);
         let id = Sessions::begin(&sealer, &one, said).unwrap();
         let node = Sessions::default();
-        let (key, session) = node.find(&Sealer::new([7; 32]), &one, &id).unwrap();
+        let session = node.find(&Sealer::new([7; 32]), &one, &id).unwrap();
         assert_eq!(session.handshake, said);
-        let again = node.find(&sealer, &one, &id).unwrap().1;
+        let again = node.find(&sealer, &one, &id).unwrap();
         assert!(Arc::ptr_eq(&session, &again));
         assert!(node.find(&sealer, &other, &id).is_none());
         assert!(node.find(&Sealer::new([8; 32]), &one, &id).is_none());
         assert!(node.find(&sealer, &one, &format!("{id}A")).is_none());
 
         // What is remembered of a session in which nothing runs.
-        node.set_level(key, Level::Error);
+        node.set_level(&session, Level::Error);
         drop((session, again));
-        let (_, session) = node.find(&sealer, &one, &id).unwrap();
+        let session = node.find(&sealer, &one, &id).unwrap();
         assert_eq!(session.level(), Level::Error);
     }
 
@@ -126,8 +131,8 @@ mod tests {
         };
         for _ in 0..LEGACY_SESSIONS + 100 {
             let id = Sessions::begin(&sealer, &caller, said).unwrap();
-            let (key, _session) = node.find(&sealer, &caller, &id).unwrap();
-            node.set_level(key, Level::Debug);
+            let session = node.find(&sealer, &caller, &id).unwrap();
+            node.set_level(&session, Level::Debug);
         }
         let known = node.0.lock();
         assert_eq!(known.levels.len(), LEGACY_SESSIONS);
