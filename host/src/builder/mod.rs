@@ -11,7 +11,6 @@ use crate::catalog::{Archive, ArchiveError, CatalogError, CatalogParts, LiveCata
 use crate::config::{Arguments, Config, ConfigError};
 use crate::grants::GrantPolicy;
 use crate::journal::{Origin, Rehearsal};
-use crate::limits::DATABASE_COUNT_PAUSE;
 use crate::registry::{FetchError, Mirror};
 use crate::rehearse::Death;
 use crate::runtime::{CompileCache, Compiler, EngineError, Runtime};
@@ -286,10 +285,8 @@ impl ServerBuilder {
             None
         };
         let store_options = StoreOptions {
-            max_tasks: settings.tasks.max,
-            retention: settings.tasks.retention(),
-            count_pause: DATABASE_COUNT_PAUSE,
             die_at_write: rehearse.and_then(Death::write),
+            ..StoreOptions::new(&settings.tasks)
         };
         let store: Option<Arc<dyn Store>> = match (own_store, settings.tasks.enabled) {
             (_, false) => None,

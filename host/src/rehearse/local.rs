@@ -7,7 +7,6 @@ use crate::call::{Events, Sealer};
 use crate::catalog::{Archive, CatalogParts, LiveCatalog};
 use crate::config::{Location, Source};
 use crate::journal::{Origin, Rehearsal};
-use crate::limits::DATABASE_COUNT_PAUSE;
 use crate::registry::Mirror;
 use crate::runtime::{Compiler, Runtime};
 use crate::server::{Parts, Server, Via};
@@ -71,12 +70,7 @@ impl World {
         let rehearsal = Rehearsal::new(kills.iter().copied());
         let mut settings = self.settings.clone();
         settings.tasks.park_after_ms = if parked { 0 } else { u64::MAX };
-        let store = MemoryStore::new(StoreOptions {
-            max_tasks: settings.tasks.max,
-            retention: settings.tasks.retention(),
-            count_pause: DATABASE_COUNT_PAUSE,
-            die_at_write: None,
-        });
+        let store = MemoryStore::new(StoreOptions::new(&settings.tasks));
         let limits = TenantLimits::new(self.runtime.whole_share(), settings.tasks.max);
         let server = Server::new(Parts {
             settings,

@@ -138,7 +138,14 @@ pub struct StoreOptions {
 impl Default for StoreOptions {
     /// What goes with the defaults of the settings.
     fn default() -> Self {
-        let limits = TaskLimits::default();
+        Self::new(&TaskLimits::default())
+    }
+}
+
+impl StoreOptions {
+    /// What goes with these settings.
+    #[must_use]
+    pub fn new(limits: &TaskLimits) -> Self {
         Self {
             max_tasks: limits.max,
             retention: limits.retention(),
