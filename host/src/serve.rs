@@ -20,17 +20,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 ///
 /// # Errors
 /// Anything that keeps the server from starting.
-pub async fn serve(mut config: Config, compiler: Compiler, rehearse: Option<Death>) -> Result<()> {
-    let (admin, listen) = (config.admin.take(), config.listen.clone());
-    let allow_anonymous = config.allow_anonymous;
-    let ready = ServerBuilder::new(config).compiler(compiler);
-    let ready = ready.rehearse(rehearse).build().await?;
-    let signals = Signals::watch()?;
+pub async fn serve(config: Config, compiler: Compiler, rehearse: Option<Death>) -> Result<()> {
+    let (listen, allow_anonymous) = (config.listen.clone(), config.allow_anonymous);
+    let Prepared {
+        ready,
+        signals,
+        admin,
+    } = Prepared::new(config, compiler, rehearse).await?;
     let server = Arc::clone(ready.server());
-    let admin = match admin {
-        Some(options) => Some(AdminServer::bind(options).await?),
-        None => None,
-    };
     let transport = HttpTransport::bind(&listen).await?;
     if !transport.is_loopback() && !server.auth().is_some() {
         if !allow_anonymous {
@@ -70,24 +67,19 @@ pub async fn serve(mut config: Config, compiler: Compiler, rehearse: Option<Deat
 ///
 /// # Errors
 /// Anything that keeps the server from starting.
-pub async fn stdio(mut config: Config, compiler: Compiler) -> Result<()> {
+pub async fn stdio(config: Config, compiler: Compiler) -> Result<()> {
     if config.auth.is_some() {
         bail!(
             "[auth] is for servers that clients connect to: on standard input there is one client, \
              whoever starts the server; remove [auth], or use cofferdam serve"
         );
     }
-    let admin = config.admin.take();
-    let ready = ServerBuilder::new(config)
-        .compiler(compiler)
-        .build()
-        .await?;
-    let signals = Signals::watch()?;
+    let Prepared {
+        ready,
+        signals,
+        admin,
+    } = Prepared::new(config, compiler, None).await?;
     let server = Arc::clone(ready.server());
-    let admin = match admin {
-        Some(options) => Some(AdminServer::bind(options).await?),
-        None => None,
-    };
     resume(&ready).await?;
     // Standard output is the client's.
     tracing::info!("serving on standard input ({})", serving(&server));
@@ -102,6 +94,32 @@ pub async fn stdio(mut config: Config, compiler: Compiler) -> Result<()> {
     drop(admin);
     running.stop().await;
     served.context("cannot serve on standard input")
+}
+
+/// A server that waits for its transport.
+struct Prepared {
+    ready: ReadyServer,
+    signals: Signals,
+    /// Bound, and not served yet.
+    admin: Option<AdminServer>,
+}
+
+impl Prepared {
+    async fn new(mut config: Config, compiler: Compiler, rehearse: Option<Death>) -> Result<Self> {
+        let admin = config.admin.take();
+        let builder = ServerBuilder::new(config).compiler(compiler);
+        let ready = builder.rehearse(rehearse).build().await?;
+        let signals = Signals::watch()?;
+        let admin = match admin {
+            Some(options) => Some(AdminServer::bind(options).await?),
+            None => None,
+        };
+        Ok(Self {
+            ready,
+            signals,
+            admin,
+        })
+    }
 }
 
 async fn resume(ready: &ReadyServer) -> Result<()> {
