@@ -2,6 +2,7 @@
 //!
 //! Invariant: **pure**. An answer is given to the question that it names, and only if it fits.
 
+use crate::arguments::AnswerArguments;
 use crate::clean;
 use crate::question::{Body, Field, Form, Question};
 use serde_json::{Map, Value, json};
@@ -39,16 +40,17 @@ impl Answers {
     ///
     /// # Errors
     /// [`AnswerError::Pair`], [`AnswerError::Json`].
-    pub(crate) fn read(
-        pairs: &[String],
-        whole: Option<&str>,
-        declined: &[String],
-    ) -> Result<Self, AnswerError> {
+    pub(crate) fn read(typed: &AnswerArguments) -> Result<Self, AnswerError> {
+        let AnswerArguments {
+            answer: pairs,
+            answers: whole,
+            decline: declined,
+        } = typed;
         let pair = |pair: &String| match pair.split_once('=') {
             Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
             _ => Err(AnswerError::Pair(pair.clone())),
         };
-        let whole = match whole.map(serde_json::from_str).transpose() {
+        let whole = match whole.as_deref().map(serde_json::from_str).transpose() {
             Ok(None) => Map::new(),
             Ok(Some(Value::Object(whole))) => whole,
             Ok(Some(_)) => return Err(AnswerError::Json("it is none".to_owned())),
@@ -57,7 +59,7 @@ impl Answers {
         Ok(Self {
             pairs: pairs.iter().map(pair).collect::<Result<_, _>>()?,
             whole,
-            declined: declined.to_vec(),
+            declined: declined.clone(),
         })
     }
 
@@ -221,14 +223,22 @@ mod tests {
         Question::read(key, &request).expect("a question")
     }
 
-    fn answers(pairs: &[&str], whole: Option<&str>, declined: &[&str]) -> Answers {
+    fn typed(pairs: &[&str], whole: Option<&str>, declined: &[&str]) -> AnswerArguments {
         let owned = |words: &[&str]| {
             words
                 .iter()
                 .map(|&word| word.to_owned())
                 .collect::<Vec<_>>()
         };
-        Answers::read(&owned(pairs), whole, &owned(declined)).expect("answers")
+        AnswerArguments {
+            answer: owned(pairs),
+            answers: whole.map(str::to_owned),
+            decline: owned(declined),
+        }
+    }
+
+    fn answers(pairs: &[&str], whole: Option<&str>, declined: &[&str]) -> Answers {
+        Answers::read(&typed(pairs, whole, declined)).expect("answers")
     }
 
     fn person() -> Question {
@@ -331,11 +341,11 @@ mod tests {
                 told
             );
         }
-        let pair = Answers::read(&["x".to_owned()], None, &[]);
+        let pair = Answers::read(&typed(&["x"], None, &[]));
         assert!(matches!(pair, Err(AnswerError::Pair(_))));
         for json in ["[", "[1]"] {
             assert!(matches!(
-                Answers::read(&[], Some(json), &[]),
+                Answers::read(&typed(&[], Some(json), &[])),
                 Err(AnswerError::Json(_))
             ));
         }

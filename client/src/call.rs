@@ -26,12 +26,7 @@ use tokio::time::sleep;
 /// [`Failure`].
 pub(crate) async fn call(arguments: &CallArguments, session: &Session) -> Result<Exit, Failure> {
     let peer = connect(&arguments.server)?;
-    let answers = &arguments.answers;
-    let answers = Answers::read(
-        &answers.answer,
-        answers.answers.as_deref(),
-        &answers.decline,
-    )?;
+    let answers = Answers::read(&arguments.answers)?;
     let deadline = deadline(arguments.server.timeout)?;
     let host = peer.url().host_str().unwrap_or_default().to_owned();
     let who = format!("{} at {host}", clean::line(&arguments.tool));

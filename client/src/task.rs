@@ -51,11 +51,7 @@ async fn answering(
 ) -> Result<Exit, Failure> {
     let AnsweringArguments { task, answers } = arguments;
     let peer = connect(&task.server)?;
-    let answers = Answers::read(
-        &answers.answer,
-        answers.answers.as_deref(),
-        &answers.decline,
-    )?;
+    let answers = Answers::read(answers)?;
     let deadline = deadline(task.server.timeout)?;
     let following = Following {
         peer: &peer,
