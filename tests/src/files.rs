@@ -95,6 +95,16 @@ pub fn build_folder(name: &str) -> PathBuf {
     target().join(name)
 }
 
+/// What `cargo xtask test` installs.
+fn installed(path: PathBuf) -> PathBuf {
+    assert!(
+        path.exists(),
+        "{} is missing: run `cargo xtask test`, which installs it",
+        path.display()
+    );
+    path
+}
+
 /// The folder that holds the pinned npm packages.
 ///
 /// # Panics
@@ -114,13 +124,7 @@ pub fn node_modules() -> PathBuf {
 /// # Panics
 /// If it was not installed.
 pub fn node() -> PathBuf {
-    let path = node_modules().join(".bin/node");
-    assert!(
-        path.exists(),
-        "{} is missing: run `cargo xtask test`, which installs it",
-        path.display()
-    );
-    path
+    installed(node_modules().join(".bin/node"))
 }
 
 /// The Python of the environment that holds the pinned Python packages of clients.
@@ -128,13 +132,7 @@ pub fn node() -> PathBuf {
 /// # Panics
 /// If it was not installed.
 pub fn python() -> PathBuf {
-    let path = target().join("tools/clients-python/bin/python");
-    assert!(
-        path.exists(),
-        "{} is missing: run `cargo xtask test`, which installs it",
-        path.display()
-    );
-    path
+    installed(target().join("tools/clients-python/bin/python"))
 }
 
 /// Debian's `docker-registry`: the one on the PATH, or the one that was unpacked.
