@@ -214,6 +214,7 @@ fn accept(
 #[cfg(test)]
 mod tests {
     use super::{AnswerError, Answers};
+    use crate::arguments::AnswerArguments;
     use crate::question::Question;
     use serde_json::{Value, json};
 

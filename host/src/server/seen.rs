@@ -38,7 +38,7 @@ impl Seen<'_> {
             }
         }
         // A catalog that is gone changes no more.
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
