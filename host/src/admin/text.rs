@@ -83,6 +83,72 @@ impl Collector for Scrape {
     }
 }
 
+/// What is told of calls, for each of some: the name and the help of each family.
+struct CallFamilies {
+    label: &'static str,
+    calls: (&'static str, &'static str),
+    duration: (&'static str, &'static str),
+    cpu: (&'static str, &'static str),
+}
+
+const OF_TOOLS: CallFamilies = CallFamilies {
+    label: "tool",
+    calls: (
+        "calls",
+        "Calls that were answered, or abandoned by their clients",
+    ),
+    duration: (
+        "call_duration",
+        "Time from a call to its answer, or to when its client went away",
+    ),
+    cpu: (
+        "tool_cpu",
+        "CPU time of the instances of a tool, those of tasks included",
+    ),
+};
+
+const OF_TENANTS: CallFamilies = CallFamilies {
+    label: "tenant",
+    calls: (
+        "tenant_calls",
+        "Calls of a tenant that were answered or abandoned; without a name: all others",
+    ),
+    duration: (
+        "tenant_call_duration",
+        "Time from a tenant's call to its answer, or to when its client went away",
+    ),
+    cpu: (
+        "tenant_cpu",
+        "CPU time of the instances of a tenant, those of tasks included",
+    ),
+};
+
+impl CallFamilies {
+    fn encode(&self, page: &mut Page<'_, '_>, all: &[(&str, Arc<CallMetrics>)]) -> fmt::Result {
+        let (name, help) = self.calls;
+        let mut family = page.family(name, help, None, MetricType::Counter)?;
+        for (name, metrics) in all {
+            for outcome in Outcome::ALL {
+                let labels = [(self.label, *name), ("outcome", outcome.name())];
+                counter(family.encode_family(&labels)?, &metrics.calls(outcome))?;
+            }
+        }
+        let (name, help) = self.duration;
+        let mut family = page.family(name, help, Some(&SECONDS), MetricType::Histogram)?;
+        for (name, metrics) in all {
+            let labels = [(self.label, *name)];
+            histogram(family.encode_family(&labels)?, &metrics.latencies())?;
+        }
+        let (name, help) = self.cpu;
+        let mut family = page.family(name, help, Some(&SECONDS), MetricType::Counter)?;
+        for (name, metrics) in all {
+            let labels = [(self.label, *name)];
+            counter(family.encode_family(&labels)?, &metrics.cpu().as_secs_f64())?;
+        }
+        Ok(())
+    }
+}
+
 impl Scrape {
     fn process(&self, page: &mut Page<'_, '_>) -> fmt::Result {
         let version = [("version", env!("CARGO_PKG_VERSION"))];
@@ -109,28 +175,7 @@ impl Scrape {
             .map(|tool| (&*tool.name, self.server.metrics().tool(&tool.name)))
             .collect();
 
-        let help = "Calls that were answered, or abandoned by their clients";
-        let mut family = page.family("calls", help, None, MetricType::Counter)?;
-        for (name, tool) in &tools {
-            for outcome in Outcome::ALL {
-                let labels = [("tool", *name), ("outcome", outcome.name())];
-                counter(family.encode_family(&labels)?, &tool.calls(outcome))?;
-            }
-        }
-        let help = "Time from a call to its answer, or to when its client went away";
-        let kind = MetricType::Histogram;
-        let mut family = page.family("call_duration", help, Some(&SECONDS), kind)?;
-        for (name, tool) in &tools {
-            let labels = [("tool", *name)];
-            histogram(family.encode_family(&labels)?, &tool.latencies())?;
-        }
-        let help = "CPU time of the instances of a tool, those of tasks included";
-        let kind = MetricType::Counter;
-        let mut family = page.family("tool_cpu", help, Some(&SECONDS), kind)?;
-        for (name, tool) in &tools {
-            let labels = [("tool", *name)];
-            counter(family.encode_family(&labels)?, &tool.cpu().as_secs_f64())?;
-        }
+        OF_TOOLS.encode(page, &tools)?;
         let help = "Tools that are served";
         page.gauge("tools", help, None, catalog.tools().count())?;
         let help = "Components that serve";
@@ -141,31 +186,10 @@ impl Scrape {
 
     fn tenants(&self, page: &mut Page<'_, '_>) -> fmt::Result {
         let tenants = self.server.tenants().metrics();
-        let tenants: Vec<(&str, &Arc<CallMetrics>)> =
-            tenants.map(|(name, metrics)| (&**name, metrics)).collect();
-        let help = "Calls of a tenant that were answered or abandoned; without a name: all others";
-        let mut family = page.family("tenant_calls", help, None, MetricType::Counter)?;
-        for (name, tenant) in &tenants {
-            for outcome in Outcome::ALL {
-                let labels = [("tenant", *name), ("outcome", outcome.name())];
-                counter(family.encode_family(&labels)?, &tenant.calls(outcome))?;
-            }
-        }
-        let help = "Time from a tenant's call to its answer, or to when its client went away";
-        let kind = MetricType::Histogram;
-        let mut family = page.family("tenant_call_duration", help, Some(&SECONDS), kind)?;
-        for (name, tenant) in &tenants {
-            let labels = [("tenant", *name)];
-            histogram(family.encode_family(&labels)?, &tenant.latencies())?;
-        }
-        let help = "CPU time of the instances of a tenant, those of tasks included";
-        let kind = MetricType::Counter;
-        let mut family = page.family("tenant_cpu", help, Some(&SECONDS), kind)?;
-        for (name, tenant) in &tenants {
-            let labels = [("tenant", *name)];
-            counter(family.encode_family(&labels)?, &tenant.cpu().as_secs_f64())?;
-        }
-        Ok(())
+        let tenants: Vec<(&str, Arc<CallMetrics>)> = tenants
+            .map(|(name, metrics)| (&**name, Arc::clone(metrics)))
+            .collect();
+        OF_TENANTS.encode(page, &tenants)
     }
 
     fn tasks(&self, page: &mut Page<'_, '_>) -> fmt::Result {
