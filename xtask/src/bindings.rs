@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use wit_bindgen_core::Files;
-use wit_bindgen_core::wit_parser::Resolve;
 
 use crate::checkout::Checkout;
+use crate::contract;
 use crate::process::say;
 
 const FOLDER: &str = "guest-sdk/c/gen";
@@ -26,8 +26,7 @@ pub(crate) fn write(checkout: &Checkout) -> Result<()> {
 }
 
 fn generate(root: &Path) -> Result<Files> {
-    let mut resolve = Resolve::default();
-    let (package, _) = resolve.push_path(root.join("wit"))?;
+    let (mut resolve, package) = contract::read(root)?;
     let world = resolve.select_world(&[package], Some("tool"))?;
     let mut files = Files::default();
     let mut generator = wit_bindgen_c::Opts::default().build();

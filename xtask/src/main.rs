@@ -5,6 +5,7 @@ mod bench;
 mod bindings;
 mod checkout;
 mod cluster;
+mod contract;
 mod debian;
 mod demo;
 mod deny;

@@ -7,9 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use wit_bindgen_core::wit_parser::Resolve;
 
 use crate::checkout::Checkout;
+use crate::contract;
 use crate::process::say;
 
 const PAGE: &str = "docs/wit.md";
@@ -24,8 +24,7 @@ pub(crate) fn write(checkout: &Checkout) -> Result<()> {
 }
 
 fn generate(root: &Path) -> Result<String> {
-    let mut resolve = Resolve::default();
-    let (package, _) = resolve.push_path(root.join("wit"))?;
+    let (resolve, package) = contract::read(root)?;
     page::of(&resolve, package)
 }
 
