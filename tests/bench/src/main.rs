@@ -12,6 +12,7 @@ mod peers;
 mod process;
 mod report;
 mod rounds;
+mod study;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -5,11 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::cancel;
 use crate::contender::{FLOOR, SDK};
 use crate::load::Outcome;
-use crate::nodes;
-use crate::parked::{Look, Parked};
 use crate::rounds::{Measured, Series, median};
 
 /// A table for people.
@@ -56,14 +53,8 @@ pub(crate) fn table(measured: &Measured) -> String {
             figures.load * 100.0,
         );
     }
-    if let Some(parked) = &measured.parked {
-        parked_table(&mut text, parked);
-    }
-    if let Some(cancel) = &measured.cancel {
-        cancel::table(&mut text, cancel);
-    }
-    if let Some(nodes) = &measured.nodes {
-        nodes::table(&mut text, nodes);
+    for (_, report) in &measured.studies {
+        report.table(&mut text);
     }
     let _ = writeln!(
         text,
@@ -71,48 +62,6 @@ pub(crate) fn table(measured: &Measured) -> String {
         measured.syncs
     );
     text
-}
-
-fn parked_table(text: &mut String, parked: &Parked) {
-    let heading = format!("{} parked", parked.tasks);
-    let _ = writeln!(
-        text,
-        "\n{heading:<16}{:>10} {:>11} {:>10} {:>10} {:>9} {:>9} {:>8} {:>8} {:>8}",
-        "RSS B/task",
-        "disk B/task",
-        "instances",
-        "RSS MiB",
-        "start ms",
-        "resumed",
-        "p50 ms",
-        "p99 ms",
-        "max ms",
-    );
-    for (name, look) in [
-        ("first server", &parked.first),
-        ("after a kill", &parked.second),
-    ] {
-        let _ = writeln!(
-            text,
-            "{name:<16}{:>10.0} {:>11.0} {:>10} {:>10.0} {:>9.0} {:>9} {:>8.3} {:>8.3} {:>8.3}",
-            look.memory,
-            look.disk,
-            look.running.instances,
-            mib(look.resident),
-            ms(look.start),
-            look.resumed.number,
-            ms(look.resumed.p50),
-            ms(look.resumed.p99),
-            ms(look.resumed.longest),
-        );
-    }
-    let _ = writeln!(
-        text,
-        "\n{:.0} tasks/s came to wait, {:.0} us of server CPU each; the goals are under 4096 B of RSS \
-         a task, no instance, a p99 under 50 ms",
-        parked.rate,
-        parked.cpu.as_secs_f64() * 1e6,
-    );
 }
 
 /// An object for programs, with ratios at the first number of connections: `ratios` of operations
@@ -140,7 +89,7 @@ pub(crate) fn json(measured: &Measured) -> Value {
         }
     }
     let series: Vec<_> = measured.series.iter().map(figures).collect();
-    json!({
+    let mut all = json!({
         "ratios": ratios,
         "spreads": spreads,
         "cpu_ratios": cpu_ratios,
@@ -148,34 +97,11 @@ pub(crate) fn json(measured: &Measured) -> Value {
         "cores": std::thread::available_parallelism().map_or(0, usize::from),
         "durable_appends_per_s": measured.syncs.round(),
         "series": series,
-        "parked": measured.parked.as_ref().map(parked_json),
-        "cancel": measured.cancel.as_ref().map(cancel::json),
-        "nodes": measured.nodes.as_ref().map(nodes::json),
-    })
-}
-
-fn parked_json(parked: &Parked) -> Value {
-    let look = |look: &Look| {
-        json!({
-            "rss_bytes_per_task": look.memory.round(),
-            "disk_bytes_per_task": look.disk.round(),
-            "instances": look.running.instances,
-            "tasks_running": look.running.tasks,
-            "rss_mib": round(mib(look.resident)),
-            "start_ms": round(ms(look.start)),
-            "resumed": look.resumed.number,
-            "p50_ms": round(ms(look.resumed.p50)),
-            "p99_ms": round(ms(look.resumed.p99)),
-            "max_ms": round(ms(look.resumed.longest)),
-        })
-    };
-    json!({
-        "tasks": parked.tasks,
-        "tasks_per_s": parked.rate.round(),
-        "server_cpu_us_per_task": round(parked.cpu.as_secs_f64() * 1e6),
-        "first": look(&parked.first),
-        "after_kill": look(&parked.second),
-    })
+    });
+    for (name, report) in &measured.studies {
+        all[name] = report.json();
+    }
+    all
 }
 
 fn figures(series: &Series) -> Value {
@@ -284,7 +210,7 @@ pub(crate) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-fn mib(bytes: u64) -> f64 {
+pub(crate) fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 

@@ -6,19 +6,17 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::cancel::{self, Cancel};
 use crate::contender::{ALL, Contender, FLOOR, Place, SDK};
 use crate::disk;
 use crate::load::{Load, Outcome, Workload};
-use crate::nodes::{self, Nodes};
-use crate::parked::{self, Parked};
 use crate::process::Server;
+use crate::study::{self, Report};
 
 /// How much is measured.
 #[derive(Args)]
 pub(crate) struct Plan {
-    /// Measure only this: a contender, beside the two that it is compared with, `parked`, `cancel`, or
-    /// `nodes`; may be repeated
+    /// Measure only this: a contender, beside the two that it is compared with, or a study (`parked`,
+    /// `cancel`, `nodes`); may be repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Seconds of each measurement, after half a second of warm-up
@@ -26,28 +24,26 @@ pub(crate) struct Plan {
     seconds: f64,
     /// Rounds; figures are their medians
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
-    rounds: u32,
+    pub(crate) rounds: u32,
     /// How many connections, each with one request under way; the first number makes the ratios, and
     /// is that of `nodes`
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [64, 8, 1])]
-    connections: Vec<usize>,
+    pub(crate) connections: Vec<usize>,
     /// Tasks that wait at once for `parked`; of few, the memory is lost in the noise
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1_000..=1_000_000))]
-    parked: u32,
+    pub(crate) parked: u32,
     /// Tasks of each kind that `cancel` cancels one by one, and again many at once
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    cancels: u32,
+    pub(crate) cancels: u32,
 }
-
-/// What is measured without contenders.
-const ALONE: [&str; 3] = [parked::NAME, cancel::NAME, nodes::NAME];
 
 impl Plan {
     fn names(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == name)
     }
 
-    fn load(&self, workload: Workload, connections: usize) -> Load {
+    /// A load of it.
+    pub(crate) fn load(&self, workload: Workload, connections: usize) -> Load {
         Load {
             workload,
             connections,
@@ -67,11 +63,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// All that was measured.
 pub(crate) struct Measured {
     pub(crate) series: Vec<Series>,
-    pub(crate) parked: Option<Parked>,
-    pub(crate) cancel: Option<Cancel>,
-    pub(crate) nodes: Option<Nodes>,
-    /// Durable 4 KiB records a second of a lone appender; the median of the rounds, those of `nodes`
-    /// among them, and of `parked` and `cancel`.
+    /// By their names.
+    pub(crate) studies: Vec<(&'static str, Box<dyn Report>)>,
+    /// Durable 4 KiB records a second of a lone appender; the median of the rounds and the studies.
     pub(crate) syncs: f64,
 }
 
@@ -87,7 +81,7 @@ pub(crate) struct Series {
 pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
     for name in &plan.only {
         let mut names: Vec<_> = ALL.iter().map(|contender| contender.name).collect();
-        names.extend(ALONE);
+        names.extend(study::ALL.iter().map(|study| study.name));
         ensure!(
             names.contains(&name.as_str()),
             "{name} is none of: {}",
@@ -100,7 +94,7 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
             "--connections must be from 1 to 1000"
         );
     }
-    let is_alone = |name: &String| ALONE.contains(&name.as_str());
+    let is_alone = |name: &String| study::ALL.iter().any(|study| study.name == name);
     let only_alone = !plan.only.is_empty() && plan.only.iter().all(is_alone);
     let wanted = |contender: &&Contender| {
         let baseline = [FLOOR, SDK].contains(&contender.name);
@@ -133,36 +127,15 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
             series.outcomes.push(outcome);
         }
     }
-    let parked = if plan.names(parked::NAME) {
+    let mut studies = Vec::new();
+    for study in study::ALL.iter().filter(|study| plan.names(study.name)) {
         syncs.push(disk()?);
-        let parked = parked::measure(place, plan.parked as usize);
-        Some(parked.context(parked::NAME)?)
-    } else {
-        None
-    };
-    let cancel = if plan.names(cancel::NAME) {
-        syncs.push(disk()?);
-        let cancel = cancel::measure(place, plan.cancels as usize);
-        Some(cancel.context(cancel::NAME)?)
-    } else {
-        None
-    };
-    let mut nodes = None;
-    if let Some(&connections) = plan.connections.first()
-        && plan.names(nodes::NAME)
-    {
-        let nodes = nodes.insert(Nodes::new(plan.load(Workload::Task, connections)));
-        for round in 1..=plan.rounds {
-            syncs.push(disk()?);
-            let measured = nodes.measure_once(place, &format!("round {round}/{}", plan.rounds));
-            measured.context(nodes::NAME)?;
-        }
+        let report = (study.measure)(place, plan).context(study.name)?;
+        studies.push((study.name, report));
     }
     Ok(Measured {
         series,
-        parked,
-        cancel,
-        nodes,
+        studies,
         syncs: median(&syncs),
     })
 }

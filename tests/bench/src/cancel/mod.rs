@@ -23,13 +23,16 @@ use tokio::task::JoinSet;
 use crate::contender::Place;
 use crate::load::{Times, apart};
 use crate::process::Server;
+use crate::study::Study;
 use client::{Client, Together};
-pub(crate) use report::{json, table};
 use silent::Silent;
-pub(crate) use subject::Subject;
+use subject::Subject;
 
-/// The name in `--only`.
-pub(crate) const NAME: &str = "cancel";
+/// This study.
+pub(crate) const STUDY: Study = Study {
+    name: "cancel",
+    measure: |place, plan| Ok(Box::new(measure(place, plan.cancels as usize)?)),
+};
 
 /// `tasks.grace-ms` of the server: shorter than its default, so that a hundred cancels take seconds.
 /// What lies beyond it does not depend on it.
@@ -44,31 +47,31 @@ const WARM_UP: usize = 300;
 const STORES: [&str; 2] = ["memory:", "sqlite"];
 
 /// What was found.
-pub(crate) struct Cancel {
-    pub(crate) grace: Duration,
-    pub(crate) groups: Vec<Group>,
+struct Cancel {
+    grace: Duration,
+    groups: Vec<Group>,
 }
 
 /// Tasks cancelled so many at once.
-pub(crate) struct Group {
+struct Group {
     /// Where a cancel is stored before anybody hears of it.
-    pub(crate) store: &'static str,
-    pub(crate) together: usize,
+    store: &'static str,
+    together: usize,
     /// What a call takes that has an instance at once.
-    pub(crate) floor: Times,
-    pub(crate) series: Vec<(Subject, Series)>,
+    floor: Times,
+    series: Vec<(Subject, Series)>,
 }
 
 /// Cancelled tasks of one kind. Both times are from the first `tasks/cancel` sent.
-pub(crate) struct Series {
+struct Series {
     /// Until it is acknowledged, which is when the grace has begun.
-    pub(crate) acknowledged: Times,
+    acknowledged: Times,
     /// Until the instance is gone.
-    pub(crate) gone: Times,
+    gone: Times,
 }
 
 /// Cancels so many tasks of each kind, one by one and many at once.
-pub(crate) fn measure(place: &Place, tasks: usize) -> Result<Cancel> {
+fn measure(place: &Place, tasks: usize) -> Result<Cancel> {
     let mut groups = Vec::new();
     for together in [1, TOGETHER] {
         for store in STORES {

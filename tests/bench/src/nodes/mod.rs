@@ -11,18 +11,22 @@ use anyhow::{Context, Result};
 use cofferdam_postgres::Postgres;
 
 use crate::contender::Place;
-use crate::load::{Load, Outcome};
+use crate::load::{Load, Outcome, Workload};
 use crate::process::Server;
+use crate::rounds::Plan;
+use crate::study::Study;
 use database::{Meter, Used};
-pub(crate) use report::{json, table};
 
-/// The name in `--only`.
-pub(crate) const NAME: &str = "nodes";
+/// This study.
+pub(crate) const STUDY: Study = Study {
+    name: "nodes",
+    measure: |place, plan| Ok(Box::new(measure_all(place, plan)?)),
+};
 
 const MOST: usize = 3;
 
 /// What was found.
-pub(crate) struct Nodes {
+struct Nodes {
     load: Load,
     series: Vec<Series>,
 }
@@ -64,7 +68,7 @@ impl Disk {
 
 impl Nodes {
     /// Nothing yet.
-    pub(crate) fn new(load: Load) -> Self {
+    fn new(load: Load) -> Self {
         let mut series = Vec::new();
         for disk in Disk::ALL {
             series.extend((1..=MOST).map(|nodes| Series {
@@ -78,7 +82,7 @@ impl Nodes {
     }
 
     /// Measures a round.
-    pub(crate) fn measure_once(&mut self, place: &Place, round: &str) -> Result<()> {
+    fn measure_once(&mut self, place: &Place, round: &str) -> Result<()> {
         for series in &mut self.series {
             let name = format!("{}, {}", series.name(), series.disk.name());
             let found = measure(place, self.load, series.nodes, series.disk);
@@ -98,6 +102,15 @@ impl Series {
             many => format!("{many} nodes"),
         }
     }
+}
+
+/// Measures all rounds, at the first number of connections.
+fn measure_all(place: &Place, plan: &Plan) -> Result<Nodes> {
+    let mut nodes = Nodes::new(plan.load(Workload::Task, plan.connections[0]));
+    for round in 1..=plan.rounds {
+        nodes.measure_once(place, &format!("round {round}/{}", plan.rounds))?;
+    }
+    Ok(nodes)
 }
 
 fn measure(place: &Place, load: Load, nodes: usize, disk: Disk) -> Result<(Outcome, Used)> {

@@ -8,62 +8,99 @@ use super::database::{Statement, Used};
 use super::{Disk, Nodes, Series};
 use crate::report::{Figures, Ratio, round};
 use crate::rounds::median;
+use crate::study::Report;
 
 /// Statements told of, those that are asked most.
 const TOLD: usize = 5;
 
-/// A table for people.
-pub(crate) fn table(text: &mut String, nodes: &Nodes) {
-    for disk in Disk::ALL {
-        let heading = format!("{} connections, {}", nodes.load.connections, disk.name());
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "\n{heading:<26}{:>8} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8} {:>10} {:>12} {:>7} {:>8} {:>6}",
-            "tasks/s",
-            "spread",
-            "x 1 node",
-            "p50 ms",
-            "p99 ms",
-            "nodes us",
-            "PG us",
-            "statements",
-            "transactions",
-            "writes",
-            "requests",
-            "load %",
-        );
-        for series in nodes.of(disk) {
-            let figures = Figures::of(&series.outcomes);
-            let statements = match series.told().is_empty() {
-                true => "-".to_owned(),
-                false => format!("{:.2}", series.used(Used::calls)),
-            };
+impl Report for Nodes {
+    fn table(&self, text: &mut String) {
+        for disk in Disk::ALL {
+            let heading = format!("{} connections, {}", self.load.connections, disk.name());
+            // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "{:<26}{:>8.0} {:>6.0}% {:>8.3} {:>8.1} {:>8.1} {:>8.0} {:>8.0} {:>10} {:>12.2} {:>7.2} {:>8.2} {:>6.0}",
-                series.name(),
-                figures.rate,
-                figures.spread * 100.0,
-                nodes.ratio(series).median,
-                figures.p50_ms,
-                figures.p99_ms,
-                figures.cpu_us,
-                series.used(database_us),
-                statements,
-                series.used(|used| used.transactions),
-                series.used(|used| used.writes),
-                figures.requests,
-                figures.load * 100.0,
+                "\n{heading:<26}{:>8} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8} {:>10} {:>12} {:>7} {:>8} {:>6}",
+                "tasks/s",
+                "spread",
+                "x 1 node",
+                "p50 ms",
+                "p99 ms",
+                "nodes us",
+                "PG us",
+                "statements",
+                "transactions",
+                "writes",
+                "requests",
+                "load %",
             );
+            for series in self.of(disk) {
+                let figures = Figures::of(&series.outcomes);
+                let statements = match series.told().is_empty() {
+                    true => "-".to_owned(),
+                    false => format!("{:.2}", series.used(Used::calls)),
+                };
+                let _ = writeln!(
+                    text,
+                    "{:<26}{:>8.0} {:>6.0}% {:>8.3} {:>8.1} {:>8.1} {:>8.0} {:>8.0} {:>10} {:>12.2} {:>7.2} {:>8.2} {:>6.0}",
+                    series.name(),
+                    figures.rate,
+                    figures.spread * 100.0,
+                    self.ratio(series).median,
+                    figures.p50_ms,
+                    figures.p99_ms,
+                    figures.cpu_us,
+                    series.used(database_us),
+                    statements,
+                    series.used(|used| used.transactions),
+                    series.used(|used| used.writes),
+                    figures.requests,
+                    figures.load * 100.0,
+                );
+            }
+            statements(text, self, disk);
         }
-        statements(text, nodes, disk);
-    }
-    let _ = writeln!(
-        text,
-        "\nper task: CPU of all nodes and of PostgreSQL, statements, transactions, those that wrote, and \
+        let _ = writeln!(
+            text,
+            "\nper task: CPU of all nodes and of PostgreSQL, statements, transactions, those that wrote, and \
          requests; a statement's ms are without its commit"
-    );
+        );
+    }
+
+    fn json(&self) -> Value {
+        let series = |series: &Series| {
+            let figures = Figures::of(&series.outcomes);
+            let ratio = self.ratio(series);
+            let rounds = series.outcomes.iter().map(|outcome| outcome.rate.round());
+            let statement = |text| {
+                let (calls, ms) = series.statement(text);
+                value!({ "text": text, "per_task": round(calls), "ms": round(ms) })
+            };
+            let told = series.told();
+            value!({
+                "disk": series.disk.name(),
+                "nodes": series.nodes,
+                "rounds": rounds.collect::<Vec<_>>(),
+                "tasks_per_s": figures.rate.round(),
+                "ratio_to_one_node": round(ratio.median),
+                "spread": [round(ratio.least), round(ratio.most)],
+                "p50_ms": figures.p50_ms,
+                "p99_ms": figures.p99_ms,
+                "nodes_cpu_us_per_task": round(figures.cpu_us),
+                "postgres_cpu_us_per_task": round(series.used(database_us)),
+                "statements_per_task": (!told.is_empty()).then(|| round(series.used(Used::calls))),
+                "transactions_per_task": round(series.used(|used| used.transactions)),
+                "writes_per_task": round(series.used(|used| used.writes)),
+                "requests_per_task": round(figures.requests),
+                "load_thread_busy": round(figures.load),
+                "statements": told.into_iter().map(statement).collect::<Vec<_>>(),
+            })
+        };
+        value!({
+            "connections": self.load.connections,
+            "series": self.series.iter().map(series).collect::<Vec<_>>(),
+        })
+    }
 }
 
 /// The statements that most nodes ask most, and what each of them was with fewer.
@@ -83,42 +120,6 @@ fn statements(text: &mut String, nodes: &Nodes, disk: Disk) {
         }
         let _ = writeln!(text, "{statement}");
     }
-}
-
-/// An object for programs.
-pub(crate) fn json(nodes: &Nodes) -> Value {
-    let series = |series: &Series| {
-        let figures = Figures::of(&series.outcomes);
-        let ratio = nodes.ratio(series);
-        let rounds = series.outcomes.iter().map(|outcome| outcome.rate.round());
-        let statement = |text| {
-            let (calls, ms) = series.statement(text);
-            value!({ "text": text, "per_task": round(calls), "ms": round(ms) })
-        };
-        let told = series.told();
-        value!({
-            "disk": series.disk.name(),
-            "nodes": series.nodes,
-            "rounds": rounds.collect::<Vec<_>>(),
-            "tasks_per_s": figures.rate.round(),
-            "ratio_to_one_node": round(ratio.median),
-            "spread": [round(ratio.least), round(ratio.most)],
-            "p50_ms": figures.p50_ms,
-            "p99_ms": figures.p99_ms,
-            "nodes_cpu_us_per_task": round(figures.cpu_us),
-            "postgres_cpu_us_per_task": round(series.used(database_us)),
-            "statements_per_task": (!told.is_empty()).then(|| round(series.used(Used::calls))),
-            "transactions_per_task": round(series.used(|used| used.transactions)),
-            "writes_per_task": round(series.used(|used| used.writes)),
-            "requests_per_task": round(figures.requests),
-            "load_thread_busy": round(figures.load),
-            "statements": told.into_iter().map(statement).collect::<Vec<_>>(),
-        })
-    };
-    value!({
-        "connections": nodes.load.connections,
-        "series": nodes.series.iter().map(series).collect::<Vec<_>>(),
-    })
 }
 
 fn database_us(used: &Used) -> f64 {

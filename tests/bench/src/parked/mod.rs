@@ -2,6 +2,7 @@
 //! and how soon one goes on once it is answered, before and after the server is killed.
 
 mod population;
+mod report;
 mod resume;
 
 use std::fs;
@@ -13,9 +14,13 @@ use anyhow::{Context, Result};
 use crate::contender::Place;
 use crate::load::{GRACE, Times, apart};
 use crate::process::{Running, Server};
+use crate::study::Study;
 
-/// The name in `--only`.
-pub(crate) const NAME: &str = "parked";
+/// This study.
+pub(crate) const STUDY: Study = Study {
+    name: "parked",
+    measure: |place, plan| Ok(Box::new(measure(place, plan.parked as usize)?)),
+};
 
 /// Tasks made before a look at a server's memory, so that what it takes once is there, and what
 /// loading took is given back: allocators do that later, and only when they are asked for more.
@@ -25,36 +30,36 @@ const PAUSE: Duration = Duration::from_millis(1_500);
 const RESUMED: usize = 500;
 
 /// What was found.
-pub(crate) struct Parked {
+struct Parked {
     /// Tasks that waited when the server was looked at, those of the warm-up left out.
-    pub(crate) tasks: usize,
+    tasks: usize,
     /// Tasks a second that came to wait, their call and a look at them included.
-    pub(crate) rate: f64,
+    rate: f64,
     /// The server's CPU time for that, per task.
-    pub(crate) cpu: Duration,
+    cpu: Duration,
     /// The server that made them.
-    pub(crate) first: Look,
+    first: Look,
     /// The next one, after the first was killed.
-    pub(crate) second: Look,
+    second: Look,
 }
 
 /// A server with all the tasks parked.
-pub(crate) struct Look {
+struct Look {
     /// From its process's start until it listens.
-    pub(crate) start: Duration,
+    start: Duration,
     /// Its memory in RAM, bytes; of the second, after a warm-up.
-    pub(crate) resident: u64,
+    resident: u64,
     /// What that is more than the first one's after its warm-up, bytes per task.
-    pub(crate) memory: f64,
+    memory: f64,
     /// What the data folder holds more than after the first one's warm-up, bytes per task.
-    pub(crate) disk: f64,
-    pub(crate) running: Running,
+    disk: f64,
+    running: Running,
     /// From an answer's first byte sent to the end of its task seen on a stream, one task at a time.
-    pub(crate) resumed: Times,
+    resumed: Times,
 }
 
 /// Parks so many tasks, and resumes some.
-pub(crate) fn measure(place: &Place, tasks: usize) -> Result<Parked> {
+fn measure(place: &Place, tasks: usize) -> Result<Parked> {
     let data = tempfile::tempdir_in(&place.data)?;
     let (server, start) = listening(place, data.path())?;
     warm_up(&server)?;

@@ -1,0 +1,27 @@
+//! What is measured beside the contenders. Each study finds figures of its own, and knows how they are
+//! told; its name is that of `--only`, and its key in the JSON object.
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::contender::Place;
+use crate::rounds::Plan;
+use crate::{cancel, nodes, parked};
+
+/// One of them.
+pub(crate) struct Study {
+    pub(crate) name: &'static str,
+    pub(crate) measure: fn(&Place, &Plan) -> Result<Box<dyn Report>>,
+}
+
+/// What one found.
+pub(crate) trait Report {
+    /// Adds a table for people.
+    fn table(&self, text: &mut String);
+
+    /// An object for programs.
+    fn json(&self) -> Value;
+}
+
+/// All of them, in the order in which they are measured and told.
+pub(crate) const ALL: [Study; 3] = [parked::STUDY, cancel::STUDY, nodes::STUDY];
