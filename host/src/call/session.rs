@@ -287,12 +287,13 @@ impl Session {
         if answer.is_error && !self.is_over() {
             self.state.lock().tool_error = true;
         }
-        let (limit, key) = self.result_limit();
+        let limit = self.result_limit();
         let sealed = self.options.tool.seal(answer, limit);
         sealed.map_err(|error| match error {
             SealError::Unfit(_) => RpcError::internal(error.to_string()),
             SealError::TooLarge(_) => {
                 self.options.metrics.refuse(Limit::Result);
+                let key = self.result_limit_key();
                 RpcError::internal(format!("{error}; the limit is {limit} ({key})"))
             }
         })
@@ -306,23 +307,28 @@ impl Session {
 
     /// Lets a tool's error pass, unless it is larger than a result may be.
     pub(super) fn seal_error(&self, error: RpcError) -> RpcError {
-        let (limit, key) = self.result_limit();
+        let limit = self.result_limit();
         match json_size(&error) {
             size if size > limit => RpcError::internal(format!(
-                "The tool's error has {size} bytes; the limit is {limit} ({key})"
+                "The tool's error has {size} bytes; the limit is {limit} ({})",
+                self.result_limit_key()
             )),
             _ => error,
         }
     }
 
-    /// Most bytes of what the call comes to, and what names that limit.
-    fn result_limit(&self) -> (usize, String) {
-        let limit = self.options.setup.limits.result_bytes;
-        let tenant = &self.options.tenant;
+    /// Most bytes of what the call comes to.
+    fn result_limit(&self) -> usize {
+        self.options.setup.limits.result_bytes
+    }
+
+    /// What names that limit.
+    fn result_limit_key(&self) -> String {
+        let (limit, tenant) = (self.result_limit(), &self.options.tenant);
         if tenant.limits.result_bytes.is_some_and(|most| most <= limit) {
-            (limit, tenant.key("result-bytes"))
+            tenant.key("result-bytes")
         } else {
-            (limit, "sandbox.result-bytes".to_owned())
+            "sandbox.result-bytes".to_owned()
         }
     }
 

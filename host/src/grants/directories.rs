@@ -51,11 +51,11 @@ impl Directories {
         self.0.iter()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn prepare(&self, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
+    pub(crate) fn prepare(&self, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
         for directory in &self.0 {
             let permissions = if directory.write {
                 FsPerms::ReadWrite

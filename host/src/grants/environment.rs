@@ -67,7 +67,7 @@ impl Environment {
         self.0.keys().map(String::as_str)
     }
 
-    pub(super) fn prepare(&self, wasi: &mut WasiCtxBuilder) {
+    pub(crate) fn prepare(&self, wasi: &mut WasiCtxBuilder) {
         for (name, value) in &self.0 {
             wasi.env(name, value);
         }

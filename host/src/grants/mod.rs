@@ -24,7 +24,6 @@ pub use sockets::Sockets;
 pub use summary::Granted;
 
 use std::sync::Arc;
-use wasmtime_wasi::WasiCtxBuilder;
 
 /// Why a grant was refused.
 #[derive(Debug, thiserror::Error)]
@@ -78,15 +77,6 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Gives them to an instance that is being made.
-    ///
-    /// # Errors
-    /// A folder that is not there any more.
-    pub(crate) fn prepare(&self, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
-        self.environment.prepare(wasi);
-        self.directories.prepare(wasi)
-    }
-
     /// True if a later run can be given the same answers: what is read from folders and sockets is
     /// not kept.
     #[must_use]

@@ -87,12 +87,8 @@ impl Sockets {
 }
 
 impl Names {
-    /// Of a new instance. Tells WASI what it may connect to.
-    pub(crate) fn prepare(
-        grant: Option<Arc<Sockets>>,
-        connections: &Places,
-        wasi: &mut WasiCtxBuilder,
-    ) -> Self {
+    /// Of a new instance.
+    pub(crate) fn new(grant: Option<Arc<Sockets>>, connections: &Places) -> Self {
         let granted = grant.map(|grant| Granted {
             grant,
             learned: Arc::new(Mutex::new(Learned {
@@ -100,6 +96,15 @@ impl Names {
                 ..Learned::default()
             })),
         });
+        Self {
+            granted,
+            asked: HashMap::new(),
+        }
+    }
+
+    /// Tells WASI what it may connect to.
+    pub(crate) fn prepare(&self, wasi: &mut WasiCtxBuilder) {
+        let granted = &self.granted;
         wasi.allow_tcp(granted.is_some())
             .allow_udp(false)
             .allow_ip_name_lookup(granted.is_some());
@@ -113,10 +118,6 @@ impl Names {
                 };
                 Box::pin(async move { may })
             });
-        }
-        Self {
-            granted,
-            asked: HashMap::new(),
         }
     }
 
@@ -149,11 +150,7 @@ mod tests {
     fn names(hosts: &[&str], private: &[&str]) -> (Arc<Sockets>, Names) {
         let owned = |all: &[&str]| all.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
         let grant = Arc::new(Sockets::new(&owned(hosts), &owned(private), 2).unwrap());
-        let names = Names::prepare(
-            Some(Arc::clone(&grant)),
-            &Places::default(),
-            &mut WasiCtxBuilder::new(),
-        );
+        let names = Names::new(Some(Arc::clone(&grant)), &Places::default());
         (grant, names)
     }
 

@@ -34,10 +34,10 @@ pub fn check_id(id: &RawValue) -> Result<(), IdError> {
     if letters.len() > ID_BYTES {
         return Err(IdError::TooLong);
     }
-    match read_text(id) {
-        Err(error) if is_string => Err(IdError::NoText(error.to_string())),
-        _ => Ok(()),
+    if is_string {
+        read_text(id).map_err(|error| IdError::NoText(error.to_string()))?;
     }
+    Ok(())
 }
 
 /// A number without fraction or exponent.

@@ -38,20 +38,11 @@ pub fn check_depth(text: &[u8], limit: usize) -> Result<(), JsonError> {
 /// # Errors
 /// [`JsonError::TooDeep`].
 pub fn scan(text: &[u8], limit: usize) -> Result<usize, JsonError> {
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    let mut values = 1;
-    for &byte in text {
-        if in_string {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
-                _ => {}
-            }
-            continue;
-        }
+    let (mut depth, mut values, mut at) = (0usize, 1, 0);
+    while let Some(byte) = text.get(at) {
+        at += 1;
         match byte {
-            b'"' => in_string = true,
+            b'"' => at = string_end(text, at),
             b',' => values += 1,
             b'{' | b'[' => {
                 depth += 1;
@@ -65,6 +56,19 @@ pub fn scan(text: &[u8], limit: usize) -> Result<usize, JsonError> {
         }
     }
     Ok(values)
+}
+
+/// The byte after a string that is open at `at`; the end of the text if nothing closes it.
+fn string_end(text: &[u8], mut at: usize) -> usize {
+    while let Some(found) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
+        at += found + 1;
+        if text[at - 1] == b'"' {
+            return at;
+        }
+        // Whatever is escaped ends nothing.
+        at += 1;
+    }
+    text.len()
 }
 
 /// Takes JSON text from a guest.

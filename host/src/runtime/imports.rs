@@ -19,11 +19,13 @@ use std::sync::Arc;
 use task::{CallStatus, FinalError, InputError, RecordError, StartError};
 use wasmtime::Result;
 use wasmtime::component::ResourceTable;
-use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 /// All that one instance's imports work on.
 pub(super) struct Guest {
-    wasi: WasiCtx,
+    /// Made when the guest first asks: many calls never do, and it takes as long as a small one.
+    wasi: Option<WasiCtx>,
+    grants: Arc<Grants>,
     pub(super) resources: ResourceTable,
     pub(super) memory: MemoryLimiter,
     pub(super) verbs: Arc<dyn Verbs>,
@@ -41,18 +43,14 @@ impl Guest {
         journal: Arc<Mutex<Journal>>,
         log: GuestLog,
         memory: MemoryLimiter,
-        grants: &Grants,
+        grants: Arc<Grants>,
         outside: Outside,
     ) -> Result<Self> {
         let mut resources = ResourceTable::new();
         resources.set_max_capacity(limits::RESOURCES);
-        let mut wasi = WasiCtx::builder();
-        wasi.stdout(Stdio::new("stdout", log.clone()))
-            .stderr(Stdio::new("stderr", log.clone()));
-        let names = Names::prepare(grants.sockets.clone(), &outside.connections, &mut wasi);
-        grants.prepare(&mut wasi)?;
-        Ok(Self {
-            wasi: wasi.build(),
+        let names = Names::new(grants.sockets.clone(), &outside.connections);
+        let mut guest = Self {
+            wasi: None,
             resources,
             memory,
             verbs,
@@ -62,7 +60,15 @@ impl Guest {
             journal,
             timers: Default::default(),
             log,
-        })
+            grants,
+        };
+        if !guest.grants.directories.is_empty() {
+            // Folders can be gone, which must be told before the guest runs.
+            let mut wasi = context(&guest.grants, &guest.names, &guest.log);
+            guest.grants.directories.prepare(&mut wasi)?;
+            guest.wasi = Some(wasi.build());
+        }
+        Ok(guest)
     }
 
     /// The span of a verb. What a replay answers is nobody's work, and has none.
@@ -74,10 +80,21 @@ impl Guest {
     }
 }
 
+/// What WASI gives an instance, but for folders.
+fn context(grants: &Grants, names: &Names, log: &GuestLog) -> WasiCtxBuilder {
+    let mut wasi = WasiCtx::builder();
+    wasi.stdout(Stdio::new("stdout", log.clone()))
+        .stderr(Stdio::new("stderr", log.clone()));
+    names.prepare(&mut wasi);
+    grants.environment.prepare(&mut wasi);
+    wasi
+}
+
 impl WasiView for Guest {
     fn ctx(&mut self) -> WasiCtxView<'_> {
+        let made = || context(&self.grants, &self.names, &self.log).build();
         WasiCtxView {
-            ctx: &mut self.wasi,
+            ctx: self.wasi.get_or_insert_with(made),
             table: &mut self.resources,
         }
     }

@@ -4,8 +4,9 @@ use super::account::{Accounts, CpuBudget, MemoryAccount};
 use super::queue::{FairQueue, Permit, Share};
 use crate::limits::RunLimits;
 use crate::metrics::CallCounters;
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
 use parking_lot::Mutex;
-use rustix::time::{ClockId, clock_gettime};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -100,10 +101,11 @@ impl<F: Future> Future for Metered<F> {
 }
 
 fn thread_nanos() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    (time.tv_sec as u64)
+    // Every thread has this clock.
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap_or(TimeSpec::new(0, 0));
+    (time.tv_sec() as u64)
         .wrapping_mul(1_000_000_000)
-        .wrapping_add(time.tv_nsec as u64)
+        .wrapping_add(time.tv_nsec() as u64)
 }
 
 /// Bounds memories and tables, over all of an instance's together, and its memory together with that

@@ -13,7 +13,7 @@ use super::meter::{CpuMeter, MemoryLimiter, Metered};
 use super::no_call::NoCall;
 use super::output::GuestLog;
 use super::verbs::{Halt, Verbs};
-use super::wit::{ToolPre, handler};
+use super::wit::{Tool, ToolPre, handler, types};
 use crate::grants::Grants;
 use crate::journal::{Fault, Journal, JournalOptions, Seed, Time};
 use crate::limits::{self, RunLimits};
@@ -23,13 +23,22 @@ use crate::telemetry::HostCalls;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
-use wasmtime::component::ResourceTableError;
+use wasmtime::component::{ComponentExportIndex, Instance, ResourceTableError, TypedFunc};
 use wasmtime::{Store, Trap, UpdateDeadline};
 
 /// A component that was compiled and linked.
 pub struct Program {
     pre: ToolPre<Guest>,
+    /// Where its `call-tool` is: a call needs nothing else of it.
+    call_tool: ComponentExportIndex,
 }
+
+/// What a component exports.
+const HANDLER: &str = "cofferdam:tool/handler@0.1.0";
+
+/// `call-tool` of an instance.
+type CallTool<'a> =
+    TypedFunc<(&'a handler::ToolCall,), (Result<types::ToolResult, types::CallError>,)>;
 
 impl Program {
     /// Size of its native code with what belongs to it, bytes.
@@ -245,7 +254,10 @@ impl Runtime {
             .instantiate_pre(&component)
             .and_then(ToolPre::new)
             .map_err(|error| LoadError::Link(self.with_hint(one_line(&error))))?;
-        Ok(Program { pre })
+        let handler = component.get_export_index(None, HANDLER);
+        let call_tool = component.get_export_index(handler.as_ref(), "call-tool");
+        let call_tool = call_tool.ok_or_else(|| LoadError::Link(format!("no {HANDLER}")))?;
+        Ok(Program { pre, call_tool })
     }
 
     /// The engine names the sizes of a memory that never fits; we name the setting.
@@ -283,7 +295,7 @@ impl Runtime {
             Arc::clone(&journal),
             GuestLog::new(name.into(), journal),
             MemoryLimiter::new(limits, &Accounts::default()),
-            &Grants::default(),
+            Arc::default(),
             Outside::default(),
         );
         let guest = guest.map_err(|error| LoadError::List(RunError::Trap(error.to_string())))?;
@@ -299,7 +311,10 @@ impl Runtime {
             self.limits.cpu_ms,
             &place,
             None,
-            async |tool, store| tool.cofferdam_tool_handler().call_list_tools(store).await,
+            async |instance, store| {
+                let tool = Tool::new(&mut *store, instance)?;
+                tool.cofferdam_tool_handler().call_list_tools(store).await
+            },
         );
         let millis = limits::LIST_TOOLS_TIME.as_millis() as u64;
         tokio::time::timeout(limits::LIST_TOOLS_TIME, list)
@@ -325,7 +340,7 @@ impl Runtime {
             call.journal,
             log,
             memory,
-            &call.grants,
+            call.grants,
             Outside {
                 connections: call.place.accounts.connections.clone(),
                 metrics: call.refusals,
@@ -346,10 +361,11 @@ impl Runtime {
                 cpu_ms,
                 &place,
                 Some(metrics),
-                async |tool, store| {
-                    tool.cofferdam_tool_handler()
-                        .call_call_tool(store, &call)
-                        .await
+                async |instance, store| {
+                    let call_tool: CallTool<'_> =
+                        instance.get_typed_func(&mut *store, &program.call_tool)?;
+                    let (returned,) = call_tool.call_async(store, (&call,)).await?;
+                    Ok(returned)
                 },
             )
             .await?;
@@ -370,14 +386,18 @@ impl Runtime {
         cpu_ms: u64,
         place: &Place,
         metrics: Option<CallCounters>,
-        work: impl AsyncFnOnce(&super::wit::Tool, &mut Store<Guest>) -> wasmtime::Result<T>,
+        work: impl AsyncFnOnce(&Instance, &mut Store<Guest>) -> wasmtime::Result<T>,
     ) -> Result<T, RunError> {
         let _running = self.permit(place).await?;
         let meter = Arc::new(CpuMeter::new(place.accounts.cpu.clone(), metrics));
         let mut store = self.store(guest, cpu_ms, &meter, &place.tenant);
         let work = async {
-            let tool = program.pre.instantiate_async(&mut store).await?;
-            work(&tool, &mut store).await
+            let instance = program
+                .pre
+                .instance_pre()
+                .instantiate_async(&mut store)
+                .await?;
+            work(&instance, &mut store).await
         };
         let result = Metered {
             meter,

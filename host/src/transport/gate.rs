@@ -213,17 +213,11 @@ fn accepts(headers: &HeaderMap) -> Accepts {
     };
     for value in headers.get_all(ACCEPT) {
         for range in value.to_str().unwrap_or_default().split(',') {
-            match media_type(range).to_ascii_lowercase().as_str() {
-                "application/json" | "application/*" => accepts.json = true,
-                "text/event-stream" | "text/*" => accepts.events = true,
-                "*/*" => {
-                    accepts = Accepts {
-                        json: true,
-                        events: true,
-                    }
-                }
-                _ => {}
-            }
+            let range = media_type(range);
+            let is_one_of =
+                |names: [&str; 3]| names.iter().any(|it| range.eq_ignore_ascii_case(it));
+            accepts.json |= is_one_of(["application/json", "application/*", "*/*"]);
+            accepts.events |= is_one_of(["text/event-stream", "text/*", "*/*"]);
         }
     }
     accepts

@@ -4,6 +4,7 @@
 
 mod cancel;
 mod contender;
+mod count;
 mod disk;
 mod load;
 mod nodes;
@@ -58,6 +59,11 @@ enum Command {
         #[command(flatten)]
         plan: Plan,
     },
+    /// Count instructions of the hot path
+    Count(count::Plan),
+    /// Be the server whose instructions are counted
+    #[command(hide = true)]
+    Embedded(count::Embedded),
     /// Be one of the servers to compare with
     #[command(hide = true)]
     Serve { peer: peers::Peer },
@@ -66,6 +72,8 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Serve { peer } => peers::serve(peer),
+        Command::Embedded(embedded) => count::serve(embedded),
+        Command::Count(plan) => count::count(&plan),
         Command::Run {
             host,
             probe,

@@ -25,6 +25,7 @@ use crate::tenants::Caller;
 use hyper::header::HeaderMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::pin::pin;
 use std::sync::Arc;
 
 /// The header that names a session.
@@ -96,7 +97,7 @@ impl Server {
             Err(error) => return refuse(Some(id), &error),
         };
         via.begun().await;
-        let work = self.legacy_method(caller, &session, &message, events);
+        let work = pin!(self.legacy_method(caller, &session, &message, events));
         let Some(result) = request.unless_cancelled(work).await else {
             return Response::accepted();
         };

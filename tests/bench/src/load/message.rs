@@ -32,6 +32,16 @@ impl Call {
         Self::telling("echo", "{}")
     }
 
+    /// `tools/list`.
+    pub(crate) fn list() -> Self {
+        Self::of(message("tools/list", "", HOLE, "", "{}"))
+    }
+
+    /// A call of `echo` whose arguments do not fit: its result is an error that says so.
+    pub(crate) fn unfit() -> Self {
+        Self::new("echo", r#"{"text":1}"#, "{}")
+    }
+
     /// A call of `finish` by a client that knows tasks.
     pub(crate) fn finish() -> Self {
         Self::telling("finish", TASKS)
@@ -59,8 +69,11 @@ impl Call {
     }
 
     fn new(tool: &str, arguments: &str, capabilities: &str) -> Self {
-        let params = format!(r#""name":"{tool}","arguments":{arguments}"#);
-        let bytes = request("tools/call", tool, HOLE, &params, capabilities);
+        let params = format!(r#""name":"{tool}","arguments":{arguments},"#);
+        Self::of(request("tools/call", tool, HOLE, &params, capabilities))
+    }
+
+    fn of(bytes: Vec<u8>) -> Self {
         let holes = memmem::find_iter(&bytes, HOLE).collect();
         Self { bytes, holes }
     }
@@ -86,21 +99,21 @@ pub(crate) fn cancel_task(task: &str, number: u64) -> Vec<u8> {
 }
 
 fn about_task(method: &str, task: &str, number: u64) -> Vec<u8> {
-    let params = format!(r#""taskId":"{task}""#);
+    let params = format!(r#""taskId":"{task}","#);
     request(method, task, &number.to_string(), &params, TASKS)
 }
 
 /// `tasks/update` with the answer to `ask`, which is the number.
 pub(crate) fn answer_task(task: &str, number: u64) -> Vec<u8> {
     let params = format!(
-        r##""taskId":"{task}","inputResponses":{{"value":{{"action":"accept","content":{{"value":"#{number}."}}}}}}"##
+        r##""taskId":"{task}","inputResponses":{{"value":{{"action":"accept","content":{{"value":"#{number}."}}}}}},"##
     );
     request("tasks/update", task, &number.to_string(), &params, FORMS)
 }
 
 /// `subscriptions/listen` to some tasks.
 pub(crate) fn listen(tasks: &[&str], number: u64) -> Vec<u8> {
-    let params = format!(r#""notifications":{}"#, json!({ "taskIds": tasks }));
+    let params = format!(r#""notifications":{},"#, json!({ "taskIds": tasks }));
     message(
         "subscriptions/listen",
         "",
@@ -116,9 +129,10 @@ fn request(method: &str, name: &str, id: &str, params: &str, capabilities: &str)
     message(method, &header, id, params, capabilities)
 }
 
+/// `params` is empty or ends with a comma.
 fn message(method: &str, header: &str, id: &str, params: &str, capabilities: &str) -> Vec<u8> {
     let body = format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"cofferdam-bench","version":"1.0.0"}},"io.modelcontextprotocol/clientCapabilities":{capabilities}}}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"cofferdam-bench","version":"1.0.0"}},"io.modelcontextprotocol/clientCapabilities":{capabilities}}}}}}}"#
     );
     let length = body.len();
     format!("{HEAD}Mcp-Method: {method}\r\n{header}Content-Length: {length}\r\n\r\n{body}")
