@@ -6,6 +6,7 @@ import socket
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
 
 server = MCPServer("bench", log_level="WARNING")
 
@@ -15,7 +16,11 @@ async def echo(text: str) -> str:
     return text
 
 
-app = server.streamable_http_app(json_response=True, stateless_http=True)
+# The load names no port in `Host`, as a client does on port 80.
+security = TransportSecuritySettings(allowed_hosts=["127.0.0.1"])
+app = server.streamable_http_app(
+    json_response=True, stateless_http=True, transport_security=security
+)
 config = uvicorn.Config(
     app, loop="uvloop", http="httptools", ws="none", access_log=False, log_level="warning"
 )
