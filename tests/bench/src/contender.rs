@@ -29,7 +29,8 @@ pub(crate) struct Contender {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) workload: Workload,
-    /// So slow that it is measured at the first number of connections only, to bound the time.
+    /// So slow that it is measured at the first number of connections only, to bound the time, and is
+    /// warmed up for longer: some compile what they find themselves running.
     pub(crate) is_slow: bool,
     server: Server,
 }

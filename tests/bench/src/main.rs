@@ -42,7 +42,7 @@ enum Command {
     /// Measure, and print a table
     Run {
         #[command(flatten)]
-        place: Place,
+        place: Box<Place>,
         /// Print a JSON object instead of the table
         #[arg(long)]
         json: bool,

@@ -21,7 +21,7 @@ pub(crate) struct Plan {
     /// so when both are named
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Seconds of each measurement, after half a second of warm-up
+    /// Seconds of each measurement, after half a second of warm-up, or three for slow servers
     #[arg(long, value_name = "N", default_value_t = 2.0, value_parser = seconds)]
     seconds: f64,
     /// Rounds; figures are their medians
@@ -166,7 +166,11 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
 fn once(place: &Place, plan: &Plan, contender: &Contender, connections: usize) -> Result<Outcome> {
     let data = tempfile::tempdir_in(&place.data)?;
     let server = Server::start(contender.command(place, data.path())?)?;
-    plan.load(contender.workload, connections).put_on(&[server])
+    let mut load = plan.load(contender.workload, connections);
+    if contender.is_slow {
+        load.warm_up = Duration::from_secs(3);
+    }
+    load.put_on(&[server])
 }
 
 /// The middle one, or the mean of the middle two; 0 of none.

@@ -30,13 +30,16 @@ fn p99(times: &Times) -> f64 {
     ms(times.p99)
 }
 
+/// Changes heard of: their name in the table, their key, and their times.
+type Row = (String, &'static str, fn(&Round) -> &Times);
+
 impl Listens {
     fn all(&self, figure: impl Fn(&Round) -> f64) -> Vec<f64> {
         self.rounds.iter().map(figure).collect()
     }
 
-    /// Changes heard of, and when: the first change, and the end of the task.
-    fn rows(&self) -> [(String, &'static str, fn(&Round) -> &Times); 5] {
+    /// The first change of each task, and its end.
+    fn rows(&self) -> [Row; 5] {
         let many = |what: &str| format!("{what}, {} open", self.streams);
         [
             ("a change, 1 open".to_owned(), "alone", |it| &it.alone.told),
