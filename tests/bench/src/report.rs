@@ -265,3 +265,63 @@ pub(crate) fn mib(bytes: u64) -> f64 {
 pub(crate) fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contender::ALL;
+
+    fn series(name: &str, connections: usize, rates: &[f64]) -> Series {
+        let outcome = |&rate: &f64| Outcome {
+            rate,
+            requests: 1.0,
+            p50: Duration::ZERO,
+            p99: Duration::ZERO,
+            cpu: Duration::from_secs_f64(1.0 / rate),
+            resident: 0,
+            all: 1,
+            load: 0.0,
+        };
+        Series {
+            contender: ALL.iter().find(|it| it.name == name).expect("a contender"),
+            connections,
+            outcomes: rates.iter().map(outcome).collect(),
+        }
+    }
+
+    #[test]
+    fn ratios_are_within_rounds_at_the_first_number_of_connections() {
+        let measured = Measured {
+            series: vec![
+                series("hyper", 64, &[100.0, 200.0, 400.0]),
+                series("inline", 64, &[50.0, 50.0, 300.0]),
+                series("typescript", 64, &[5.0, 10.0, 10.0]),
+                series("hyper", 8, &[1.0, 1.0, 1.0]),
+                series("inline", 8, &[9.0, 9.0, 9.0]),
+            ],
+            studies: Vec::new(),
+            left_out: vec!["python"],
+            syncs: 0.0,
+        };
+        let told = json(&measured);
+        let ratios = json!({
+            "inline_vs_hyper": 0.5,
+            "inline_vs_typescript": 10.0,
+            "typescript_vs_hyper": 0.05,
+        });
+        assert_eq!(told["ratios"], ratios);
+        assert_eq!(told["cpu_ratios"], ratios);
+        assert_eq!(told["spreads"]["inline_vs_typescript"], json!([5.0, 30.0]));
+        assert_eq!(told["connections"], 64);
+        let text = table(&measured);
+        assert!(text.contains("64 connections only: typescript"), "{text}");
+        assert!(text.contains("lack of what they need: python"), "{text}");
+    }
+
+    #[test]
+    fn who_is_compared_is_measured() {
+        for name in PAIRS.iter().flat_map(|(one, other)| [one, other]) {
+            assert!(ALL.iter().any(|it| it.name == *name), "{name}");
+        }
+    }
+}

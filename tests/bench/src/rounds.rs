@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::contender::{ALL, Contender, FLOOR, SDK};
@@ -73,7 +73,7 @@ pub(crate) struct Measured {
     pub(crate) series: Vec<Series>,
     /// By their names.
     pub(crate) studies: Vec<(&'static str, Box<dyn Report>)>,
-    /// What could not be measured here.
+    /// What was to be measured and cannot be, for lack of what it needs.
     pub(crate) left_out: Vec<&'static str>,
     /// Durable 4 KiB records a second of a lone appender; the median of the rounds and the studies.
     pub(crate) syncs: f64,
@@ -98,16 +98,12 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
             names.join(", ")
         );
     }
-    let missing = |name: &&str| plan.only.iter().any(|only| only == name);
     let contenders = ALL.iter().filter(|it| !it.is_here(place));
     let studies = study::ALL.iter().filter(|it| !(it.is_here)(place));
-    let names = contenders
+    let missing = contenders
         .map(|it| it.name)
         .chain(studies.map(|it| it.name));
-    if let Some(name) = names.clone().find(missing) {
-        bail!("{name} cannot be measured: what it needs is not given");
-    }
-    let left_out = names.collect();
+    let left_out: Vec<_> = missing.filter(|name| plan.names(name)).collect();
     for &connections in &plan.connections {
         ensure!(
             (1..=1000).contains(&connections),
