@@ -31,7 +31,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value = "3")]
     rounds: String,
     /// How many connections, each with one request under way; the first number makes the ratios, and
-    /// is that of `nodes`
+    /// is the only one for slow servers and for `nodes`
     #[arg(long, value_name = "N,..", default_value = "64,8,1,256")]
     connections: String,
     /// Tasks that wait at once for `parked`

@@ -28,7 +28,7 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: u32,
     /// How many connections, each with one request under way; the first number makes the ratios, and
-    /// is that of `nodes`
+    /// is the only one for slow servers and for `nodes`
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [64, 8, 1, 256])]
     pub(crate) connections: Vec<usize>,
     /// Tasks that wait at once for `parked`; of few, the memory is lost in the noise

@@ -1,7 +1,7 @@
 //! How soon a server listens, with a component that carries a whole Python: when it must compile it,
 //! when it finds compiled code, and without it.
 //!
-//! Invariant: a start counts when a call of that component was answered right; then it is over.
+//! Invariant: a start counts once the server, which then listens, has answered a call right.
 
 mod report;
 
