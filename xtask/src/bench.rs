@@ -1,16 +1,17 @@
-//! Benchmarks: release builds of the host, the guest and the load, then one run of them. The
-//! measuring itself is the crate `cofferdam-bench`.
+//! Benchmarks: release builds of the host, the guests and the load, and servers to compare with, then
+//! one run of them all. The measuring itself is the crate `cofferdam-bench`.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use clap::Args;
 
 use crate::checkout::Checkout;
-use crate::guests;
 use crate::process::{cargo, line, run, say};
 use crate::servers::POSTGRES;
+use crate::{guests, node, venv};
 
 /// What is asked of the benchmarks; they explain the rest themselves.
 #[derive(Args)]
@@ -18,8 +19,9 @@ pub(crate) struct Options {
     /// Print a JSON object whose `ratios` compare each server with the others
     #[arg(long)]
     json: bool,
-    /// Measure only this, beside what it is compared with: inline, task_memory, task_sqlite, parked,
-    /// cancel, nodes
+    /// Measure only this, beside hyper and rmcp: inline, inline_image, inline_js, inline_js_web,
+    /// inline_python, typescript, python, task_memory, task_sqlite; or a study: parked, listens, cancel,
+    /// start, nodes. May be repeated; who is compared with typescript or python is so when both are named
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Seconds of each measurement
@@ -29,8 +31,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value = "3")]
     rounds: String,
     /// How many connections, each with one request under way; the first number makes the ratios, and
-    /// is that of `nodes`
-    #[arg(long, value_name = "N,..", default_value = "64,8,1")]
+    /// is the only one for slow servers and for `nodes`
+    #[arg(long, value_name = "N,..", default_value = "64,8,1,256")]
     connections: String,
     /// Tasks that wait at once for `parked`
     #[arg(long, value_name = "N", default_value = "100000")]
@@ -38,20 +40,55 @@ pub(crate) struct Options {
     /// Tasks of each kind that `cancel` cancels one by one, and again many at once
     #[arg(long, value_name = "N", default_value = "100")]
     cancels: String,
+    /// Streams that are open at once for `listens`
+    #[arg(long, value_name = "N", default_value = "10000")]
+    listens: String,
+    /// Starts of each kind for `start`
+    #[arg(long, value_name = "N", default_value = "5")]
+    starts: String,
+}
+
+impl Options {
+    /// Is one of these to be measured?
+    fn measures(&self, names: &[&str]) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| names.contains(&only.as_str()))
+    }
 }
 
 /// The components whose tools are called.
-const GUESTS: [&str; 3] = ["probe", "probe-wasi", "outbound"];
+const GUESTS: [&str; 4] = ["probe", "probe-wasi", "outbound", "image"];
+
+/// Those in other languages, and what is measured with each.
+const FOREIGN: [(&str, &[&str]); 3] = [
+    ("echo-js", &["inline_js"]),
+    ("echo-js-web", &["inline_js_web"]),
+    ("echo-python", &["inline_python", "start"]),
+];
+
+/// Brings what a server runs on, and tells where that is.
+type Install = fn(&Checkout) -> Result<PathBuf>;
+
+/// Servers in other languages, which are measured under these names.
+const PEERS: [(&str, Install); 2] = [
+    ("typescript", |checkout| {
+        node::install(checkout, "tests/bench/peers/typescript", "bench-typescript")
+    }),
+    ("python", |checkout| {
+        let environment = venv::install(checkout, "tests/bench/peers/python", "bench-python")?;
+        Ok(environment.python())
+    }),
+];
 
 /// What is measured on a PostgreSQL.
 const NODES: &str = "nodes";
 
 /// Builds, and measures.
 pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
-    if options.only.is_empty() || options.only.iter().any(|only| only == NODES) {
+    if options.measures(&[NODES]) {
         POSTGRES.install(checkout)?;
     }
     guests::build(checkout, &GUESTS)?;
+    let others = others(checkout, options)?;
     say!("building the host and its load for release");
     let mut build = cargo(&checkout.root);
     build.args([
@@ -74,10 +111,14 @@ pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
         let option = format!("--{name}");
         bench.arg(option).arg(guests::file(checkout, name));
     }
+    for (name, path) in others {
+        bench.arg(format!("--{name}")).arg(path);
+    }
     bench.arg("--data").arg(data);
     bench.args(["--seconds", &options.seconds, "--rounds", &options.rounds]);
     bench.args(["--connections", &options.connections]);
     bench.args(["--parked", &options.parked, "--cancels", &options.cancels]);
+    bench.args(["--listens", &options.listens, "--starts", &options.starts]);
     for name in &options.only {
         bench.args(["--only", name]);
     }
@@ -90,4 +131,33 @@ pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
         .with_context(|| line(&bench))?;
     ensure!(status.success(), "the benchmark failed ({status})");
     Ok(())
+}
+
+/// Guests and servers in other languages, as far as they are measured and can be had here: the
+/// benchmark's option of each, and its path.
+fn others(checkout: &Checkout, options: &Options) -> Result<Vec<(&'static str, PathBuf)>> {
+    let mut others = Vec::new();
+    for (guest, names) in FOREIGN {
+        if !options.measures(names) {
+            continue;
+        }
+        match guests::build_if_possible(checkout, guest)? {
+            Some(missing) => leave_out(&names.join(" and "), &missing),
+            None => others.push((guest, guests::file(checkout, guest))),
+        }
+    }
+    for (name, install) in PEERS {
+        if !options.measures(&[name]) {
+            continue;
+        }
+        match install(checkout) {
+            Ok(path) => others.push((name, path)),
+            Err(missing) => leave_out(name, &missing),
+        }
+    }
+    Ok(others)
+}
+
+fn leave_out(names: &str, reason: &Error) {
+    say!("leaving out {names}: {reason:#}");
 }

@@ -56,7 +56,7 @@ enum Task {
     Demo(demo::Options),
     /// Run several nodes on one PostgreSQL behind nginx, until Ctrl-C
     Cluster(cluster::Options),
-    /// Compare the server's speed with bare HTTP and with the official Rust SDK
+    /// Compare the server's speed with bare HTTP and with the official SDKs
     Bench(bench::Options),
     /// Fuzz what reads untrusted input; needs a nightly compiler and cargo-fuzz
     Fuzz(fuzz::Options),

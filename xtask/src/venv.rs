@@ -17,7 +17,8 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    fn python(&self) -> PathBuf {
+    /// Its interpreter.
+    pub(crate) fn python(&self) -> PathBuf {
         self.folder.join("bin/python")
     }
 

@@ -1,27 +1,31 @@
 //! Benchmarks whose figures are ratios: servers run side by side, in alternating rounds, under the
-//! same load; what tasks cost that wait; how soon one is gone that is cancelled; and what several servers
-//! do on one database. Every answer is checked, so a server that fails cannot look fast.
+//! same load; what tasks cost that wait, and streams that listen; how soon one is gone that is cancelled;
+//! how soon a server listens; and what several servers do on one database. Every answer is checked, so a
+//! server that fails cannot look fast.
 
 mod cancel;
 mod contender;
 mod count;
 mod disk;
+mod listens;
 mod load;
 mod nodes;
 mod parked;
 mod peers;
+mod place;
 mod process;
 mod report;
 mod rounds;
+mod start;
 mod study;
+mod waiting;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use contender::Place;
+use place::Place;
 use rounds::Plan;
 
 #[global_allocator]
@@ -38,21 +42,8 @@ struct Arguments {
 enum Command {
     /// Measure, and print a table
     Run {
-        /// The server under test
-        #[arg(long)]
-        host: PathBuf,
-        /// Components whose tools are called: the one that everything is measured with but `cancel`
-        #[arg(long)]
-        probe: PathBuf,
-        /// ... one that sleeps by WASI
-        #[arg(long)]
-        probe_wasi: PathBuf,
-        /// ... and one that speaks HTTP
-        #[arg(long)]
-        outbound: PathBuf,
-        /// Where data folders of the servers go; their disk counts
-        #[arg(long)]
-        data: PathBuf,
+        #[command(flatten)]
+        place: Box<Place>,
         /// Print a JSON object instead of the table
         #[arg(long)]
         json: bool,
@@ -74,24 +65,7 @@ fn main() -> ExitCode {
         Command::Serve { peer } => peers::serve(peer),
         Command::Embedded(embedded) => count::serve(embedded),
         Command::Count(plan) => count::count(&plan),
-        Command::Run {
-            host,
-            probe,
-            probe_wasi,
-            outbound,
-            data,
-            json,
-            plan,
-        } => {
-            let place = Place {
-                host,
-                probe,
-                probe_wasi,
-                outbound,
-                data,
-            };
-            run(&place, &plan, json)
-        }
+        Command::Run { place, json, plan } => run(&place, &plan, json),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// A server that listens.
 pub(crate) struct Server {
     child: Child,
-    reports: Mutex<mpsc::Receiver<Running>>,
+    reports: Mutex<mpsc::Receiver<Said>>,
     pub(crate) address: SocketAddr,
 }
 
@@ -66,10 +66,34 @@ impl Server {
     /// What the host runs now, as it says when it gets SIGUSR1.
     pub(crate) fn running(&self) -> Result<Running> {
         let id = Pid::from_raw(self.child.id().try_into()?).context("a process has an id")?;
-        let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
         kill_process(id, Signal::USR1)?;
-        let report = reports.recv_timeout(Duration::from_secs(5));
-        report.context("the server did not say what it runs")
+        let running = |said| match said {
+            Said::Running(running) => Some(running),
+            Said::Loaded(_) => None,
+        };
+        self.hear(running)
+            .context("the server did not say what it runs")
+    }
+
+    /// How long it took to load the compiled code of its next component, in whole milliseconds: one
+    /// answer for each, if the host logs `cofferdam::runtime` at the level `debug`.
+    pub(crate) fn loaded(&self) -> Result<Duration> {
+        let loaded = |said| match said {
+            Said::Loaded(time) => Some(time),
+            Said::Running(_) => None,
+        };
+        self.hear(loaded)
+            .context("the server loaded no compiled code")
+    }
+
+    /// Waits for it to say something of a kind.
+    fn hear<T>(&self, kind: impl Fn(Said) -> Option<T>) -> Result<T> {
+        let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(said) = kind(reports.recv_timeout(Duration::from_secs(5))?) {
+                return Ok(said);
+            }
+        }
     }
 }
 
@@ -126,12 +150,34 @@ impl Running {
     }
 }
 
-/// Takes a server's reports out of its log, and passes on the rest.
-fn pass_on(log: ChildStderr, reports: &mpsc::Sender<Running>) {
+/// What a host's log says that somebody wants to know.
+enum Said {
+    Running(Running),
+    /// Compiled code, in so much time.
+    Loaded(Duration),
+}
+
+impl Said {
+    fn read(line: &str) -> Option<Self> {
+        Running::read(line)
+            .map(Self::Running)
+            .or_else(|| loaded(line).map(Self::Loaded))
+    }
+}
+
+fn loaded(line: &str) -> Option<Duration> {
+    let (_, time) = line.split_once(": loaded in ")?;
+    let milliseconds = time.strip_suffix(" ms")?.parse().ok()?;
+    Some(Duration::from_millis(milliseconds))
+}
+
+/// Takes a server's reports out of its log, and passes on what warns.
+fn pass_on(log: ChildStderr, reports: &mpsc::Sender<Said>) {
     for line in BufReader::new(log).lines().map_while(Result::ok) {
-        match Running::read(&line) {
+        match Said::read(&line) {
             // Nobody asks any more if the server is being dropped.
-            Some(running) => drop(reports.send(running)),
+            Some(said) => drop(reports.send(said)),
+            None if line.contains(" DEBUG ") => {}
             None => eprintln!("{line}"),
         }
     }
@@ -147,7 +193,7 @@ impl Drop for Server {
 
 #[cfg(test)]
 mod tests {
-    use super::{OWN, Running, cpu, family_cpu};
+    use super::{OWN, Running, cpu, family_cpu, loaded};
     use std::process::Command;
     use std::time::Duration;
 
@@ -158,6 +204,13 @@ mod tests {
         let (instances, tasks) = (3, 14);
         assert_eq!(Running::read(line), Some(Running { instances, tasks }));
         assert_eq!(Running::read("INFO cofferdam::serve: stopping"), None);
+
+        let line = "2026-01-01T00:00:00.0Z DEBUG cofferdam::runtime::compile: loaded in 12 ms";
+        assert_eq!(loaded(line), Some(Duration::from_millis(12)));
+        assert_eq!(
+            loaded("DEBUG cofferdam::runtime::compile: compiled in 12 ms"),
+            None
+        );
     }
 
     #[test]

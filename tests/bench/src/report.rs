@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::contender::{FLOOR, SDK};
+use crate::contender::{FLOOR, PAIRS, SDK};
 use crate::load::Outcome;
 use crate::rounds::{Measured, Series, median};
 
@@ -53,8 +53,13 @@ pub(crate) fn table(measured: &Measured) -> String {
             figures.load * 100.0,
         );
     }
+    ratio_table(measured, &mut text);
     for (_, report) in &measured.studies {
         report.table(&mut text);
+    }
+    if !measured.left_out.is_empty() {
+        let names = measured.left_out.join(", ");
+        let _ = writeln!(text, "\nleft out, for lack of what they need: {names}");
     }
     let _ = writeln!(
         text,
@@ -68,40 +73,82 @@ pub(crate) fn table(measured: &Measured) -> String {
 /// a second, and `cpu_ratios` of operations a second of server CPU, which a busy machine disturbs
 /// less.
 pub(crate) fn json(measured: &Measured) -> Value {
-    let first = measured.series.first().map(|series| series.connections);
     let mut ratios = Map::new();
     let mut spreads = Map::new();
     let mut cpu_ratios = Map::new();
-    for series in measured
-        .series
-        .iter()
-        .filter(|series| Some(series.connections) == first)
-    {
-        for base in [FLOOR, SDK] {
-            let name = format!("{}_vs_{base}", series.contender.name);
-            if let Some(ratio) = ratio(measured, series, base, per_cpu_second) {
-                cpu_ratios.insert(name.clone(), json!(round(ratio.median)));
-            }
-            if let Some(ratio) = ratio(measured, series, base, |outcome| outcome.rate) {
-                ratios.insert(name.clone(), json!(round(ratio.median)));
-                spreads.insert(name, json!([round(ratio.least), round(ratio.most)]));
-            }
-        }
+    for (name, rate, cpu) in all_ratios(measured) {
+        cpu_ratios.insert(name.clone(), json!(round(cpu.median)));
+        ratios.insert(name.clone(), json!(round(rate.median)));
+        spreads.insert(name, json!([round(rate.least), round(rate.most)]));
     }
     let series: Vec<_> = measured.series.iter().map(figures).collect();
     let mut all = json!({
         "ratios": ratios,
         "spreads": spreads,
         "cpu_ratios": cpu_ratios,
-        "connections": first,
+        "connections": first(measured),
         "cores": std::thread::available_parallelism().map_or(0, usize::from),
         "durable_appends_per_s": measured.syncs.round(),
         "series": series,
+        "left_out": measured.left_out,
     });
     for (name, report) in &measured.studies {
         all[name] = report.json();
     }
     all
+}
+
+/// The first number of connections, if any contender was measured.
+fn first(measured: &Measured) -> Option<usize> {
+    measured.series.first().map(|series| series.connections)
+}
+
+/// All ratios at that number: `ONE_vs_OTHER`, of operations a second, and of those a second of CPU.
+fn all_ratios(measured: &Measured) -> Vec<(String, Ratio, Ratio)> {
+    let mut all = Vec::new();
+    let at_first = |series: &&Series| Some(series.connections) == first(measured);
+    for series in measured.series.iter().filter(at_first) {
+        let name = series.contender.name;
+        let pairs = PAIRS.iter().filter(|(one, _)| *one == name);
+        for base in [FLOOR, SDK].into_iter().chain(pairs.map(|(_, base)| *base)) {
+            let rate = ratio(measured, series, base, |outcome| outcome.rate);
+            let cpu = ratio(measured, series, base, per_cpu_second);
+            if let (Some(rate), Some(cpu)) = (rate, cpu) {
+                all.push((format!("{name}_vs_{base}"), rate, cpu));
+            }
+        }
+    }
+    all
+}
+
+fn ratio_table(measured: &Measured, text: &mut String) {
+    let Some(connections) = first(measured) else {
+        return;
+    };
+    let heading = format!("{connections} connections");
+    let _ = writeln!(
+        text,
+        "\n{heading:<32}{:>9} {:>9} {:>9} {:>9}",
+        "x ops/s", "least", "most", "x by CPU"
+    );
+    for (name, rate, cpu) in all_ratios(measured) {
+        let Ratio {
+            median,
+            least,
+            most,
+        } = rate;
+        let cpu = cpu.median;
+        let _ = writeln!(
+            text,
+            "{name:<32}{median:>9.3} {least:>9.3} {most:>9.3} {cpu:>9.3}"
+        );
+    }
+    let slow = measured.series.iter().map(|series| series.contender);
+    let slow: Vec<_> = slow.filter(|it| it.is_slow).map(|it| it.name).collect();
+    if !slow.is_empty() {
+        let names = slow.join(", ");
+        let _ = writeln!(text, "measured at {connections} connections only: {names}");
+    }
 }
 
 fn figures(series: &Series) -> Value {
@@ -112,8 +159,8 @@ fn figures(series: &Series) -> Value {
         "connections": series.connections,
         "rounds": series.outcomes.iter().map(|outcome| outcome.rate.round()).collect::<Vec<_>>(),
         "ops_per_s": figures.rate.round(),
-        "p50_ms": figures.p50_ms,
-        "p99_ms": figures.p99_ms,
+        "p50_ms": round(figures.p50_ms),
+        "p99_ms": round(figures.p99_ms),
         "server_cpu_us_per_op": round(figures.cpu_us),
         "rss_mib": round(figures.rss_mib),
         "requests_per_op": round(figures.requests),
@@ -201,7 +248,7 @@ fn ratio(
     Some(Ratio::of(&series.outcomes, &base.outcomes, figure))
 }
 
-fn bounds(values: &[f64]) -> (f64, f64) {
+pub(crate) fn bounds(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     (least, values.iter().copied().fold(0.0, f64::max))
 }
@@ -217,4 +264,64 @@ pub(crate) fn mib(bytes: u64) -> f64 {
 /// To three digits after the point: more would be noise.
 pub(crate) fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contender::ALL;
+
+    fn series(name: &str, connections: usize, rates: &[f64]) -> Series {
+        let outcome = |&rate: &f64| Outcome {
+            rate,
+            requests: 1.0,
+            p50: Duration::ZERO,
+            p99: Duration::ZERO,
+            cpu: Duration::from_secs_f64(1.0 / rate),
+            resident: 0,
+            all: 1,
+            load: 0.0,
+        };
+        Series {
+            contender: ALL.iter().find(|it| it.name == name).expect("a contender"),
+            connections,
+            outcomes: rates.iter().map(outcome).collect(),
+        }
+    }
+
+    #[test]
+    fn ratios_are_within_rounds_at_the_first_number_of_connections() {
+        let measured = Measured {
+            series: vec![
+                series("hyper", 64, &[100.0, 200.0, 400.0]),
+                series("inline", 64, &[50.0, 50.0, 300.0]),
+                series("typescript", 64, &[5.0, 10.0, 10.0]),
+                series("hyper", 8, &[1.0, 1.0, 1.0]),
+                series("inline", 8, &[9.0, 9.0, 9.0]),
+            ],
+            studies: Vec::new(),
+            left_out: vec!["python"],
+            syncs: 0.0,
+        };
+        let told = json(&measured);
+        let ratios = json!({
+            "inline_vs_hyper": 0.5,
+            "inline_vs_typescript": 10.0,
+            "typescript_vs_hyper": 0.05,
+        });
+        assert_eq!(told["ratios"], ratios);
+        assert_eq!(told["cpu_ratios"], ratios);
+        assert_eq!(told["spreads"]["inline_vs_typescript"], json!([5.0, 30.0]));
+        assert_eq!(told["connections"], 64);
+        let text = table(&measured);
+        assert!(text.contains("64 connections only: typescript"), "{text}");
+        assert!(text.contains("lack of what they need: python"), "{text}");
+    }
+
+    #[test]
+    fn who_is_compared_is_measured() {
+        for name in PAIRS.iter().flat_map(|(one, other)| [one, other]) {
+            assert!(ALL.iter().any(|it| it.name == *name), "{name}");
+        }
+    }
 }

@@ -6,28 +6,30 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::contender::{ALL, Contender, FLOOR, Place, SDK};
+use crate::contender::{ALL, Contender, FLOOR, SDK};
 use crate::disk;
 use crate::load::{Load, Outcome, Workload};
+use crate::place::Place;
 use crate::process::Server;
-use crate::study::{self, Report};
+use crate::study::{self, Report, Study};
 
 /// How much is measured.
 #[derive(Args)]
 pub(crate) struct Plan {
-    /// Measure only this: a contender, beside the two that it is compared with, or a study (`parked`,
-    /// `cancel`, `nodes`); may be repeated
+    /// Measure only this: a contender, beside `hyper` and `rmcp`, or a study (`parked`, `listens`,
+    /// `cancel`, `start`, `nodes`); may be repeated. Who is compared with `typescript` or `python` is
+    /// so when both are named
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Seconds of each measurement, after half a second of warm-up
+    /// Seconds of each measurement, after half a second of warm-up, or three for slow servers
     #[arg(long, value_name = "N", default_value_t = 2.0, value_parser = seconds)]
     seconds: f64,
     /// Rounds; figures are their medians
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: u32,
     /// How many connections, each with one request under way; the first number makes the ratios, and
-    /// is that of `nodes`
-    #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [64, 8, 1])]
+    /// is the only one for slow servers and for `nodes`
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [64, 8, 1, 256])]
     pub(crate) connections: Vec<usize>,
     /// Tasks that wait at once for `parked`; of few, the memory is lost in the noise
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1_000..=1_000_000))]
@@ -35,6 +37,12 @@ pub(crate) struct Plan {
     /// Tasks of each kind that `cancel` cancels one by one, and again many at once
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) cancels: u32,
+    /// Streams that are open at once for `listens`
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(200..=25_000))]
+    pub(crate) listens: u32,
+    /// Starts of each kind for `start`
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) starts: u32,
 }
 
 impl Plan {
@@ -65,6 +73,8 @@ pub(crate) struct Measured {
     pub(crate) series: Vec<Series>,
     /// By their names.
     pub(crate) studies: Vec<(&'static str, Box<dyn Report>)>,
+    /// What was to be measured and cannot be, for lack of what it needs.
+    pub(crate) left_out: Vec<&'static str>,
     /// Durable 4 KiB records a second of a lone appender; the median of the rounds and the studies.
     pub(crate) syncs: f64,
 }
@@ -88,6 +98,12 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
             names.join(", ")
         );
     }
+    let contenders = ALL.iter().filter(|it| !it.is_here(place));
+    let studies = study::ALL.iter().filter(|it| !(it.is_here)(place));
+    let missing = contenders
+        .map(|it| it.name)
+        .chain(studies.map(|it| it.name));
+    let left_out: Vec<_> = missing.filter(|name| plan.names(name)).collect();
     for &connections in &plan.connections {
         ensure!(
             (1..=1000).contains(&connections),
@@ -98,11 +114,12 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
     let only_alone = !plan.only.is_empty() && plan.only.iter().all(is_alone);
     let wanted = |contender: &&Contender| {
         let baseline = [FLOOR, SDK].contains(&contender.name);
-        !only_alone && (baseline || plan.names(contender.name))
+        !only_alone && contender.is_here(place) && (baseline || plan.names(contender.name))
     };
     let mut series = Vec::new();
-    for &connections in &plan.connections {
-        for contender in ALL.iter().filter(wanted) {
+    for (index, &connections) in plan.connections.iter().enumerate() {
+        let is_timely = |contender: &&Contender| index == 0 || !contender.is_slow;
+        for contender in ALL.iter().filter(wanted).filter(is_timely) {
             series.push(Series {
                 contender,
                 connections,
@@ -121,14 +138,15 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
             let outcome =
                 outcome.with_context(|| format!("{name} at {connections} connections"))?;
             eprintln!(
-                "round {round}/{}: {name:<12}{connections:>4} connections{:>9.0}/s",
+                "round {round}/{}: {name:<14}{connections:>4} connections{:>9.0}/s",
                 plan.rounds, outcome.rate
             );
             series.outcomes.push(outcome);
         }
     }
     let mut studies = Vec::new();
-    for study in study::ALL.iter().filter(|study| plan.names(study.name)) {
+    let wanted = |study: &&Study| plan.names(study.name) && (study.is_here)(place);
+    for study in study::ALL.iter().filter(wanted) {
         syncs.push(disk()?);
         let report = (study.measure)(place, plan).context(study.name)?;
         studies.push((study.name, report));
@@ -136,6 +154,7 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
     Ok(Measured {
         series,
         studies,
+        left_out,
         syncs: median(&syncs),
     })
 }
@@ -143,7 +162,11 @@ pub(crate) fn measure(place: &Place, plan: &Plan) -> Result<Measured> {
 fn once(place: &Place, plan: &Plan, contender: &Contender, connections: usize) -> Result<Outcome> {
     let data = tempfile::tempdir_in(&place.data)?;
     let server = Server::start(contender.command(place, data.path())?)?;
-    plan.load(contender.workload, connections).put_on(&[server])
+    let mut load = plan.load(contender.workload, connections);
+    if contender.is_slow {
+        load.warm_up = Duration::from_secs(3);
+    }
+    load.put_on(&[server])
 }
 
 /// The middle one, or the mean of the middle two; 0 of none.

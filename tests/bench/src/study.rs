@@ -4,13 +4,15 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::contender::Place;
+use crate::place::Place;
 use crate::rounds::Plan;
-use crate::{cancel, nodes, parked};
+use crate::{cancel, listens, nodes, parked, start};
 
 /// One of them.
 pub(crate) struct Study {
     pub(crate) name: &'static str,
+    /// Is what it needs on this machine?
+    pub(crate) is_here: fn(&Place) -> bool,
     pub(crate) measure: fn(&Place, &Plan) -> Result<Box<dyn Report>>,
 }
 
@@ -24,4 +26,10 @@ pub(crate) trait Report {
 }
 
 /// All of them, in the order in which they are measured and told.
-pub(crate) const ALL: [Study; 3] = [parked::STUDY, cancel::STUDY, nodes::STUDY];
+pub(crate) const ALL: [Study; 5] = [
+    parked::STUDY,
+    listens::STUDY,
+    cancel::STUDY,
+    start::STUDY,
+    nodes::STUDY,
+];

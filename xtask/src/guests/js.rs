@@ -33,13 +33,19 @@ const STARLING_MONKEY: Language = Language {
     ],
 };
 
-pub(super) const GUESTS: [Foreign; 2] = [
+/// What both engines run.
+const ECHO: &str = "tests/guests/echo-js";
+
+pub(super) const GUESTS: [Foreign; 3] = [
     QUICKJS.guest("js", "tests/guests/js"),
     QUICKJS.guest("contacts", "examples/contacts"),
+    // The benchmark names it.
+    QUICKJS.guest("echo-js", ECHO).on_demand(),
 ];
 
-pub(super) const WEB_GUESTS: [Foreign; 2] = [
+pub(super) const WEB_GUESTS: [Foreign; 3] = [
     STARLING_MONKEY.guest("js-web", "tests/guests/js-web"),
+    STARLING_MONKEY.guest("echo-js-web", ECHO).on_demand(),
     // Its tool is in the one above, too: such components are large.
     STARLING_MONKEY.guest("links", "examples/links").on_demand(),
 ];

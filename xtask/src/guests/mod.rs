@@ -12,7 +12,7 @@ pub(crate) mod rust;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 
 use crate::checkout::Checkout;
 use crate::process::say;
@@ -59,6 +59,15 @@ pub(crate) fn build(checkout: &Checkout, wanted: &[&str]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Builds the guest of this name, which is not in Rust. Without its compiler there is no component
+/// afterwards, and the reason is returned.
+pub(crate) fn build_if_possible(checkout: &Checkout, wanted: &str) -> Result<Option<Error>> {
+    let guest = foreign().find(|guest| guest.name == wanted);
+    let guest = guest.with_context(|| format!("there is no guest {wanted}"))?;
+    let missing = guest.build(checkout).with_context(|| wanted.to_owned())?;
+    Ok(missing)
 }
 
 /// Where servers and tests find a component.

@@ -21,8 +21,12 @@ const PYTHON: Language = Language {
     ],
 };
 
-pub(super) const GUESTS: [Foreign; 2] = [
+pub(super) const GUESTS: [Foreign; 3] = [
     PYTHON.guest("python", "tests/guests/python"),
+    // The benchmark names it.
+    PYTHON
+        .guest("echo-python", "tests/guests/echo-python")
+        .on_demand(),
     // Its tool is in the one above, too: such components are large.
     PYTHON.guest("prose", "examples/prose").on_demand(),
 ];

@@ -20,8 +20,8 @@ use hdrhistogram::Histogram;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::contender::Place;
 use crate::load::{Times, apart};
+use crate::place::Place;
 use crate::process::Server;
 use crate::study::Study;
 use client::{Client, Together};
@@ -31,6 +31,7 @@ use subject::Subject;
 /// This study.
 pub(crate) const STUDY: Study = Study {
     name: "cancel",
+    is_here: |_| true,
     measure: |place, plan| Ok(Box::new(measure(place, plan.cancels as usize)?)),
 };
 

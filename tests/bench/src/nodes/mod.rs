@@ -10,8 +10,8 @@ mod report;
 use anyhow::{Context, Result};
 use cofferdam_postgres::Postgres;
 
-use crate::contender::Place;
 use crate::load::{Load, Outcome, Workload};
+use crate::place::Place;
 use crate::process::Server;
 use crate::rounds::Plan;
 use crate::study::Study;
@@ -20,6 +20,7 @@ use database::{Meter, Used};
 /// This study.
 pub(crate) const STUDY: Study = Study {
     name: "nodes",
+    is_here: |_| true,
     measure: |place, plan| Ok(Box::new(measure_all(place, plan)?)),
 };
 

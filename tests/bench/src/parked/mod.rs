@@ -1,9 +1,7 @@
 //! Tasks that wait for their client: what each of many costs a server that keeps them in SQLite,
 //! and how soon one goes on once it is answered, before and after the server is killed.
 
-mod population;
 mod report;
-mod resume;
 
 use std::fs;
 use std::path::Path;
@@ -11,14 +9,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::contender::Place;
 use crate::load::{GRACE, Times, apart};
+use crate::place::Place;
 use crate::process::{Running, Server};
 use crate::study::Study;
+use crate::waiting::{population, resume};
 
 /// This study.
 pub(crate) const STUDY: Study = Study {
     name: "parked",
+    is_here: |_| true,
     measure: |place, plan| Ok(Box::new(measure(place, plan.parked as usize)?)),
 };
 
@@ -80,7 +80,7 @@ fn measure(place: &Place, tasks: usize) -> Result<Parked> {
         memory: per_task(resident, resident_before),
         disk: per_task(bytes(data.path())?, disk_before),
         running,
-        resumed: apart(|| resume::resume(server.address, &now))?,
+        resumed: apart(|| resume::resume(server.address, &now))?.ended,
     };
 
     drop(server);
@@ -90,6 +90,7 @@ fn measure(place: &Place, tasks: usize) -> Result<Parked> {
     let running = quiet(&server)?;
     let disk = per_task(bytes(data.path())?, disk_before);
     let resumed = apart(|| resume::resume(server.address, &later)).context("after the kill")?;
+    let resumed = resumed.ended;
     warm_up(&server)?;
     let resident = server.resident()?;
     let second = Look {

@@ -1,10 +1,12 @@
-//! Servers to compare with, in this program so that all are built alike.
+//! Servers to compare with: in this program, so that all are built alike, and in other languages.
 
 mod floor;
+mod foreign;
 mod sdk;
 
 use anyhow::Result;
 use clap::ValueEnum;
+pub(crate) use foreign::{python, typescript};
 use tokio::net::TcpListener;
 
 /// One of them.

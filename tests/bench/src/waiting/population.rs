@@ -23,7 +23,7 @@ struct Tasks {
 }
 
 /// Makes so many tasks that wait. Gives their ids, in the order in which they came to wait.
-pub(super) async fn create(address: SocketAddr, tasks: usize) -> Result<Vec<String>> {
+pub(crate) async fn create(address: SocketAddr, tasks: usize) -> Result<Vec<String>> {
     let ids = Vec::with_capacity(tasks);
     let tasks = Rc::new(RefCell::new(Tasks { left: tasks, ids }));
     let mut clients = JoinSet::new();
@@ -38,7 +38,7 @@ pub(super) async fn create(address: SocketAddr, tasks: usize) -> Result<Vec<Stri
 }
 
 /// Makes sure that these tasks wait.
-pub(super) async fn look(address: SocketAddr, tasks: &[&str]) -> Result<()> {
+pub(crate) async fn look(address: SocketAddr, tasks: &[&str]) -> Result<()> {
     let mut connection = Connection::open(address).await?;
     for (number, task) in (first_number(0)..).zip(tasks) {
         waits(&mut connection, task, number).await?;
