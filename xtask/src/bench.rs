@@ -18,8 +18,8 @@ pub(crate) struct Options {
     /// Print a JSON object whose `ratios` compare each server with the others
     #[arg(long)]
     json: bool,
-    /// Measure only this, beside what it is compared with: inline, task_memory, task_sqlite, parked,
-    /// cancel, nodes
+    /// Measure only this, beside what it is compared with: inline, task_memory, task_sqlite, engine,
+    /// store, growth, parked, cancel, nodes
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Seconds of each measurement
@@ -32,6 +32,9 @@ pub(crate) struct Options {
     /// is that of `nodes`
     #[arg(long, value_name = "N,..", default_value = "64,8,1")]
     connections: String,
+    /// How many tasks are stored for `growth`; the first number is what the others are compared with
+    #[arg(long, value_name = "N,..", default_value = "1000,100000,1000000")]
+    stored: String,
     /// Tasks that wait at once for `parked`
     #[arg(long, value_name = "N", default_value = "100000")]
     parked: String,
@@ -41,14 +44,15 @@ pub(crate) struct Options {
 }
 
 /// The components whose tools are called.
-const GUESTS: [&str; 3] = ["probe", "probe-wasi", "outbound"];
+const GUESTS: [&str; 6] = ["probe", "probe-wasi", "outbound", "js", "js-web", "python"];
 
 /// What is measured on a PostgreSQL.
-const NODES: &str = "nodes";
+const ON_POSTGRES: [&str; 2] = ["nodes", "store"];
 
 /// Builds, and measures.
 pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
-    if options.only.is_empty() || options.only.iter().any(|only| only == NODES) {
+    let on_postgres = |only: &String| ON_POSTGRES.contains(&only.as_str());
+    if options.only.is_empty() || options.only.iter().any(on_postgres) {
         POSTGRES.install(checkout)?;
     }
     guests::build(checkout, &GUESTS)?;
@@ -77,6 +81,7 @@ pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
     bench.arg("--data").arg(data);
     bench.args(["--seconds", &options.seconds, "--rounds", &options.rounds]);
     bench.args(["--connections", &options.connections]);
+    bench.args(["--stored", &options.stored]);
     bench.args(["--parked", &options.parked, "--cancels", &options.cancels]);
     for name in &options.only {
         bench.args(["--only", name]);

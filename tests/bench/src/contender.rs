@@ -34,6 +34,9 @@ pub(crate) struct Place {
     pub(crate) probe: PathBuf,
     pub(crate) probe_wasi: PathBuf,
     pub(crate) outbound: PathBuf,
+    pub(crate) js: PathBuf,
+    pub(crate) js_web: PathBuf,
+    pub(crate) python: PathBuf,
     pub(crate) data: PathBuf,
 }
 

@@ -1,10 +1,12 @@
 //! Benchmarks whose figures are ratios: servers run side by side, in alternating rounds, under the
-//! same load; what tasks cost that wait; how soon one is gone that is cancelled; and what several servers
-//! do on one database. Every answer is checked, so a server that fails cannot look fast.
+//! same load; the sandbox and the store without a server; what stored tasks cost; what tasks cost that
+//! wait; how soon one is gone that is cancelled; and what several servers do on one database. Every answer is checked, so a server that fails cannot look fast.
 
 mod cancel;
 mod contender;
 mod disk;
+mod engine;
+mod growth;
 mod load;
 mod nodes;
 mod parked;
@@ -12,6 +14,8 @@ mod peers;
 mod process;
 mod report;
 mod rounds;
+mod store;
+mod stored;
 mod study;
 
 use std::path::PathBuf;
@@ -46,9 +50,18 @@ enum Command {
         /// ... one that sleeps by WASI
         #[arg(long)]
         probe_wasi: PathBuf,
-        /// ... and one that speaks HTTP
+        /// ... one that speaks HTTP
         #[arg(long)]
         outbound: PathBuf,
+        /// ... one in JavaScript on QuickJS
+        #[arg(long)]
+        js: PathBuf,
+        /// ... one in JavaScript on StarlingMonkey
+        #[arg(long)]
+        js_web: PathBuf,
+        /// ... and one in Python
+        #[arg(long)]
+        python: PathBuf,
         /// Where data folders of the servers go; their disk counts
         #[arg(long)]
         data: PathBuf,
@@ -71,6 +84,9 @@ fn main() -> ExitCode {
             probe,
             probe_wasi,
             outbound,
+            js,
+            js_web,
+            python,
             data,
             json,
             plan,
@@ -80,6 +96,9 @@ fn main() -> ExitCode {
                 probe,
                 probe_wasi,
                 outbound,
+                js,
+                js_web,
+                python,
                 data,
             };
             run(&place, &plan, json)

@@ -65,7 +65,7 @@ pub(crate) fn table(measured: &Measured) -> String {
 }
 
 /// An object for programs, with ratios at the first number of connections: `ratios` of operations
-/// a second, and `cpu_ratios` of operations a second of server CPU, which a busy machine disturbs
+/// a second and those of the studies, and `cpu_ratios` of operations a second of server CPU, which a busy machine disturbs
 /// less.
 pub(crate) fn json(measured: &Measured) -> Value {
     let first = measured.series.first().map(|series| series.connections);
@@ -86,6 +86,12 @@ pub(crate) fn json(measured: &Measured) -> Value {
                 ratios.insert(name.clone(), json!(round(ratio.median)));
                 spreads.insert(name, json!([round(ratio.least), round(ratio.most)]));
             }
+        }
+    }
+    for (_, report) in &measured.studies {
+        for (name, ratio) in report.ratios() {
+            ratios.insert(name.clone(), json!(round(ratio.median)));
+            spreads.insert(name, json!([round(ratio.least), round(ratio.most)]));
         }
     }
     let series: Vec<_> = measured.series.iter().map(figures).collect();
@@ -166,9 +172,14 @@ impl Ratio {
         others: &[Outcome],
         figure: fn(&Outcome) -> f64,
     ) -> Self {
-        let pairs = outcomes.iter().zip(others);
-        let ratios = pairs.map(|(ours, theirs)| figure(ours) / figure(theirs));
-        let ratios: Vec<f64> = ratios.collect();
+        let all = |outcomes: &[Outcome]| outcomes.iter().map(figure).collect::<Vec<_>>();
+        Self::between(&all(outcomes), &all(others))
+    }
+
+    /// Figures as multiples of others, round by round.
+    pub(crate) fn between(ours: &[f64], theirs: &[f64]) -> Self {
+        let pairs = ours.iter().zip(theirs);
+        let ratios: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();
         let (least, most) = bounds(&ratios);
         let median = median(&ratios);
         Self {
@@ -201,7 +212,8 @@ fn ratio(
     Some(Ratio::of(&series.outcomes, &base.outcomes, figure))
 }
 
-fn bounds(values: &[f64]) -> (f64, f64) {
+/// The least and the most of them.
+pub(crate) fn bounds(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     (least, values.iter().copied().fold(0.0, f64::max))
 }

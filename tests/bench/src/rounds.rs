@@ -15,8 +15,8 @@ use crate::study::{self, Report};
 /// How much is measured.
 #[derive(Args)]
 pub(crate) struct Plan {
-    /// Measure only this: a contender, beside the two that it is compared with, or a study (`parked`,
-    /// `cancel`, `nodes`); may be repeated
+    /// Measure only this: a contender, beside the two that it is compared with, or a study (`engine`,
+    /// `store`, `growth`, `parked`, `cancel`, `nodes`); may be repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Seconds of each measurement, after half a second of warm-up
@@ -29,6 +29,9 @@ pub(crate) struct Plan {
     /// is that of `nodes`
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [64, 8, 1])]
     pub(crate) connections: Vec<usize>,
+    /// How many tasks are stored for `growth`; the first number is what the others are compared with
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [1_000, 100_000, 1_000_000], value_parser = clap::value_parser!(u32).range(100..=2_000_000))]
+    pub(crate) stored: Vec<u32>,
     /// Tasks that wait at once for `parked`; of few, the memory is lost in the noise
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1_000..=1_000_000))]
     pub(crate) parked: u32,

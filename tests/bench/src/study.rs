@@ -5,8 +5,9 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::contender::Place;
+use crate::report::Ratio;
 use crate::rounds::Plan;
-use crate::{cancel, nodes, parked};
+use crate::{cancel, engine, growth, nodes, parked, store};
 
 /// One of them.
 pub(crate) struct Study {
@@ -21,7 +22,19 @@ pub(crate) trait Report {
 
     /// An object for programs.
     fn json(&self) -> Value;
+
+    /// Its ratios, which stand beside those of the contenders under these names.
+    fn ratios(&self) -> Vec<(String, Ratio)> {
+        Vec::new()
+    }
 }
 
 /// All of them, in the order in which they are measured and told.
-pub(crate) const ALL: [Study; 3] = [parked::STUDY, cancel::STUDY, nodes::STUDY];
+pub(crate) const ALL: [Study; 6] = [
+    engine::STUDY,
+    store::STUDY,
+    growth::STUDY,
+    parked::STUDY,
+    cancel::STUDY,
+    nodes::STUDY,
+];

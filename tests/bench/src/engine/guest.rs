@@ -1,0 +1,146 @@
+//! The guests: a small call of each, and its answer.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+
+use crate::contender::Place;
+
+pub(super) struct Guest {
+    pub(super) name: &'static str,
+    pub(super) file: fn(&Place) -> &Path,
+    pub(super) tool: &'static str,
+    call: Call,
+    /// Does the call need what it imports?
+    pub(super) imports: bool,
+    pub(super) goals: Goals,
+}
+
+/// What its figures should be.
+pub(super) struct Goals {
+    /// Calls a second on two threads to those on one, at least.
+    pub(super) threads: Option<f64>,
+    /// Page faults a call, at most.
+    pub(super) faults: Option<f64>,
+    /// CPU time to that of plain wasmtime, at most.
+    pub(super) plain: Option<f64>,
+}
+
+#[derive(Clone, Copy)]
+enum Call {
+    /// `echo` of a text.
+    Echo,
+    /// `say` without lines, which is answered alike each time.
+    Say,
+    /// `add` of two numbers.
+    Add,
+}
+
+pub(super) const ALL: [Guest; 5] = [
+    Guest {
+        name: "probe",
+        file: |place| &place.probe,
+        tool: "echo",
+        call: Call::Echo,
+        imports: false,
+        goals: Goals {
+            threads: Some(1.4),
+            faults: Some(0.1),
+            plain: Some(0.5),
+        },
+    },
+    Guest {
+        name: "probe_wasi",
+        file: |place| &place.probe_wasi,
+        tool: "say",
+        call: Call::Say,
+        imports: false,
+        goals: Goals {
+            threads: Some(1.4),
+            faults: Some(0.1),
+            plain: Some(0.5),
+        },
+    },
+    Guest {
+        name: "js",
+        file: |place| &place.js,
+        tool: "add",
+        call: Call::Add,
+        imports: false,
+        goals: JAVASCRIPT,
+    },
+    Guest {
+        name: "js_web",
+        file: |place| &place.js_web,
+        tool: "add",
+        call: Call::Add,
+        imports: false,
+        goals: JAVASCRIPT,
+    },
+    Guest {
+        name: "python",
+        file: |place| &place.python,
+        tool: "add",
+        call: Call::Add,
+        imports: false,
+        goals: Goals {
+            threads: None,
+            faults: None,
+            plain: None,
+        },
+    },
+];
+
+const JAVASCRIPT: Goals = Goals {
+    threads: Some(1.8),
+    faults: Some(1.0),
+    plain: None,
+};
+
+impl Guest {
+    pub(super) fn arguments(&self, number: u64) -> String {
+        match self.call {
+            Call::Echo => {
+                let prose = "The quick brown fox jumps over the lazy dog. ".repeat(4);
+                format!(r##"{{"text":"{prose}#{number}."}}"##)
+            }
+            Call::Say => r#"{"lines":0}"#.to_owned(),
+            Call::Add => format!(r#"{{"a":{number},"b":1}}"#),
+        }
+    }
+
+    /// Is it the answer to this number? The text of its first block, or the structured one.
+    pub(super) fn check(&self, number: u64, text: Option<&str>, json: Option<&str>) -> Result<()> {
+        let right = match self.call {
+            Call::Echo => text.is_some_and(|text| text.ends_with(&format!("#{number}."))),
+            Call::Say => text == Some("said"),
+            // JSON of another language may have a point in it.
+            Call::Add => json.is_some_and(|json| {
+                let sum = json.trim_start_matches(r#"{"sum":"#).trim_start();
+                let sum = sum.split(['.', '}']).next();
+                sum == Some(&(number + 1).to_string())
+            }),
+        };
+        ensure!(right, "call {number} was answered {text:?} {json:?}");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+
+    #[test]
+    fn an_answer_to_another_call_is_none() {
+        let [echo, say, add, ..] = &ALL;
+        echo.check(12, Some("fox. #12."), None).expect("its answer");
+        echo.check(2, Some("fox. #12."), None)
+            .expect_err("another one's");
+        say.check(3, Some("said"), None).expect("its answer");
+        say.check(3, None, None).expect_err("nothing");
+        for sum in [r#"{"sum":5}"#, r#"{"sum": 5.0}"#] {
+            add.check(4, None, Some(sum)).expect("its answer");
+            add.check(5, None, Some(sum)).expect_err("another one's");
+        }
+    }
+}

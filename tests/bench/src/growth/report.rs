@@ -1,0 +1,114 @@
+//! What is printed of growth: medians of rounds; ratios are to the server with the fewest tasks, the
+//! first that is named, in the same round.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json as value};
+
+use super::{Growth, Look, Series};
+use crate::report::{Ratio, mib, ms, round};
+use crate::rounds::median;
+use crate::study::Report;
+
+/// So much more or less there may be than with few tasks.
+const GOAL: f64 = 1.2;
+
+/// One figure of a look.
+struct Figure {
+    name: &'static str,
+    of: fn(&Look) -> f64,
+}
+
+const FIGURES: [Figure; 5] = [
+    Figure {
+        name: "inline",
+        of: |look| look.inline.rate,
+    },
+    Figure {
+        name: "task_sqlite",
+        of: |look| look.task.rate,
+    },
+    Figure {
+        name: "get",
+        of: |look| look.get.rate,
+    },
+    Figure {
+        name: "start_ms",
+        of: |look| ms(look.start),
+    },
+    Figure {
+        name: "rss_mib",
+        of: |look| mib(look.task.resident),
+    },
+];
+
+impl Series {
+    fn all(&self, figure: &Figure) -> Vec<f64> {
+        self.looks.iter().map(figure.of).collect()
+    }
+}
+
+impl Growth {
+    /// Figures as multiples of those of the first series.
+    fn ratio(&self, series: &Series, figure: &Figure) -> Ratio {
+        let first = &self.series[0];
+        Ratio::between(&series.all(figure), &first.all(figure))
+    }
+}
+
+impl Report for Growth {
+    fn table(&self, text: &mut String) {
+        let heading = format!("stored, at {}", self.connections);
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n{heading:<16}");
+        for Figure { name, .. } in FIGURES {
+            let _ = write!(text, "{name:>12} {:>7}", "x first");
+        }
+        let _ = writeln!(text, "{:>9} {:>7}", "disk MiB", "fill s");
+        for series in &self.series {
+            let _ = write!(text, "{:<16}", series.stored);
+            for figure in &FIGURES {
+                let ratio = self.ratio(series, figure).median;
+                let _ = write!(text, "{:>12.0} {ratio:>7.3}", median(&series.all(figure)));
+            }
+            let (disk, filling) = (mib(series.disk), series.filling.as_secs_f64());
+            let _ = writeln!(text, "{disk:>9.0} {filling:>7.1}");
+        }
+        let _ = writeln!(
+            text,
+            "\noperations/s, then the time to start and the memory after all three; the goal is within {GOAL}"
+        );
+    }
+
+    fn json(&self) -> Value {
+        let series = self.series.iter().map(|series| {
+            let figures = FIGURES.iter();
+            let figures = figures.map(|it| (it.name, round(median(&series.all(it))).into()));
+            let mut about: serde_json::Map<String, Value> = figures
+                .map(|(name, figure)| (name.to_owned(), figure))
+                .collect();
+            about.insert("stored".to_owned(), series.stored.into());
+            let disk = value!(round(mib(series.disk)));
+            about.insert("disk_mib".to_owned(), disk);
+            let filling = value!(round(series.filling.as_secs_f64()));
+            about.insert("filling_s".to_owned(), filling);
+            Value::Object(about)
+        });
+        value!({
+            "connections": self.connections,
+            "series": series.collect::<Vec<_>>(),
+        })
+    }
+
+    fn ratios(&self) -> Vec<(String, Ratio)> {
+        let mut ratios = Vec::new();
+        for series in self.series.iter().skip(1) {
+            for figure in &FIGURES {
+                let (first, stored) = (self.series[0].stored, series.stored);
+                let name = format!("growth_{}_{stored}_vs_{first}", figure.name);
+                ratios.push((name, self.ratio(series, figure)));
+            }
+        }
+        ratios
+    }
+}
