@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::contender::{FLOOR, SDK};
 use crate::load::Outcome;
 use crate::rounds::{Measured, Series, median};
+use crate::study::{Goal, Named};
 
 /// A table for people.
 pub(crate) fn table(measured: &Measured) -> String {
@@ -55,6 +56,7 @@ pub(crate) fn table(measured: &Measured) -> String {
     }
     for (_, report) in &measured.studies {
         report.table(&mut text);
+        ratios(&mut text, &report.ratios());
     }
     let _ = writeln!(
         text,
@@ -62,6 +64,28 @@ pub(crate) fn table(measured: &Measured) -> String {
         measured.syncs
     );
     text
+}
+
+/// Medians of ratios, from the least to the most of the rounds, and their goals.
+fn ratios(text: &mut String, ratios: &[Named]) {
+    let longest = ratios.iter().map(|named| named.name.len()).max();
+    for Named { name, ratio, goal } in ratios {
+        let longest = longest.unwrap_or_default();
+        let goal = match goal {
+            Some(Goal::AtLeast(least)) => format!(", the goal is at least {least:.3}"),
+            Some(Goal::AtMost(most)) => format!(", the goal is at most {most:.3}"),
+            None => String::new(),
+        };
+        let Ratio {
+            median,
+            least,
+            most,
+        } = ratio;
+        let _ = writeln!(
+            text,
+            "{name:<longest$}{median:>9.3} ({least:.3} to {most:.3}){goal}"
+        );
+    }
 }
 
 /// An object for programs, with ratios at the first number of connections: `ratios` of operations
@@ -89,7 +113,7 @@ pub(crate) fn json(measured: &Measured) -> Value {
         }
     }
     for (_, report) in &measured.studies {
-        for (name, ratio) in report.ratios() {
+        for Named { name, ratio, .. } in report.ratios() {
             ratios.insert(name.clone(), json!(round(ratio.median)));
             spreads.insert(name, json!([round(ratio.least), round(ratio.most)]));
         }

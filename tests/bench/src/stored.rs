@@ -15,7 +15,7 @@ use cofferdam::limits::{RunLimits, SandboxLimits, TaskLimits};
 use cofferdam::protocol::ClientFeatures;
 use cofferdam::store::{Applied, Store, StoreOptions};
 use cofferdam::task::{
-    Event, Fence, Job, Millis, NewTask, Principal, Status, Task, TaskId, Wait, Writes,
+    Event, Fence, Job, Millis, NewTask, Principal, Status, Task, TaskId, Wait, Writes, apply,
 };
 use serde_json::json;
 use serde_json::value::to_raw_value;
@@ -137,7 +137,14 @@ impl Template {
     /// Brings a task from its beginning to its end, and each is durable before the next.
     pub(crate) async fn finish(&self, store: &dyn Store, number: u64) -> Result<()> {
         store.create(id(number), self.begin(number)?).await?;
-        change(store, number, self.end(number)?).await
+        let event = self.end(number)?;
+        let applied = store.apply(id(number), event, Writes::default(), now()?);
+        let applied = applied.await?;
+        ensure!(
+            applied == Applied::Changed,
+            "task {number} did not end: {applied:?}"
+        );
+        Ok(())
     }
 
     /// Stores a task for long: one that has ended, or one that waits for its client.
@@ -145,19 +152,12 @@ impl Template {
         if !is_parked(number) {
             return self.finish(store, number).await;
         }
-        store.create(id(number), self.begin(number)?).await?;
-        change(store, number, ask()).await
+        let mut new = self.begin(number)?;
+        let now = new.task.created_at;
+        apply(&mut new.task, ask(), now)?;
+        store.create(id(number), new).await?;
+        Ok(())
     }
-}
-
-async fn change(store: &dyn Store, number: u64, event: Event) -> Result<()> {
-    let applied = store.apply(id(number), event, Writes::default(), now()?);
-    let applied = applied.await?;
-    ensure!(
-        applied == Applied::Changed,
-        "task {number} did not change: {applied:?}"
-    );
-    Ok(())
 }
 
 /// A question to the client, as the tool `ask` of the same component asks it.

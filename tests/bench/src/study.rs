@@ -23,10 +23,24 @@ pub(crate) trait Report {
     /// An object for programs.
     fn json(&self) -> Value;
 
-    /// Its ratios, which stand beside those of the contenders under these names.
-    fn ratios(&self) -> Vec<(String, Ratio)> {
+    /// Its ratios, which stand beside those of the contenders under their names.
+    fn ratios(&self) -> Vec<Named> {
         Vec::new()
     }
+}
+
+/// A ratio with a name, and what it should be.
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) ratio: Ratio,
+    pub(crate) goal: Option<Goal>,
+}
+
+/// For a ratio.
+#[derive(Clone, Copy)]
+pub(crate) enum Goal {
+    AtLeast(f64),
+    AtMost(f64),
 }
 
 /// All of them, in the order in which they are measured and told.

@@ -11,7 +11,7 @@ pub(super) struct Guest {
     pub(super) file: fn(&Place) -> &Path,
     pub(super) tool: &'static str,
     call: Call,
-    /// Does the call need what it imports?
+    /// Does its code call what it imports, before the tool or in it? Then nothing else can run it.
     pub(super) imports: bool,
     pub(super) goals: Goals,
 }
@@ -54,11 +54,11 @@ pub(super) const ALL: [Guest; 5] = [
         file: |place| &place.probe_wasi,
         tool: "say",
         call: Call::Say,
-        imports: false,
+        imports: true,
         goals: Goals {
             threads: Some(1.4),
             faults: Some(0.1),
-            plain: Some(0.5),
+            plain: None,
         },
     },
     Guest {
@@ -74,7 +74,7 @@ pub(super) const ALL: [Guest; 5] = [
         file: |place| &place.js_web,
         tool: "add",
         call: Call::Add,
-        imports: false,
+        imports: true,
         goals: JAVASCRIPT,
     },
     Guest {
@@ -82,7 +82,7 @@ pub(super) const ALL: [Guest; 5] = [
         file: |place| &place.python,
         tool: "add",
         call: Call::Add,
-        imports: false,
+        imports: true,
         goals: Goals {
             threads: None,
             faults: None,

@@ -7,7 +7,7 @@ use serde_json::{Value, json as value};
 use super::{MANY, Rates, Row};
 use crate::report::{Ratio, bounds};
 use crate::rounds::median;
-use crate::study::Report;
+use crate::study::{Goal, Named, Report};
 
 /// Of which row, to which, and what it should be at least.
 const RATIOS: [(Row, Row, Option<f64>); 8] = [
@@ -25,10 +25,6 @@ impl Rates {
     fn of(&self, row: Row) -> &[f64] {
         let found = self.0.iter().find(|(other, _)| *other == row);
         found.map_or(&[], |(_, rates)| rates)
-    }
-
-    fn ratio(&self, row: Row, base: Row) -> Ratio {
-        Ratio::between(self.of(row), self.of(base))
     }
 }
 
@@ -61,18 +57,6 @@ impl Report for Rates {
             );
         }
         let _ = writeln!(text);
-        for (row, base, goal) in RATIOS {
-            let ratio = self.ratio(row, base);
-            let goal = goal.map_or(String::new(), |goal| format!(", the goal is {goal}"));
-            let _ = writeln!(
-                text,
-                "{:<28}{:>7.3} ({:.3} to {:.3}){goal}",
-                name(row, base),
-                ratio.median,
-                ratio.least,
-                ratio.most,
-            );
-        }
     }
 
     fn json(&self) -> Value {
@@ -87,9 +71,13 @@ impl Report for Rates {
         value!({ "series": series.collect::<Vec<_>>() })
     }
 
-    fn ratios(&self) -> Vec<(String, Ratio)> {
+    fn ratios(&self) -> Vec<Named> {
         let ratios = RATIOS.iter();
-        let named = ratios.map(|&(row, base, _)| (name(row, base), self.ratio(row, base)));
+        let named = ratios.map(|&(row, base, goal)| Named {
+            name: name(row, base),
+            ratio: Ratio::between(self.of(row), self.of(base)),
+            goal: goal.map(Goal::AtLeast),
+        });
         named.collect()
     }
 }
@@ -102,8 +90,9 @@ mod tests {
     #[test]
     fn every_ratio_is_of_rows_that_are_measured_and_has_a_name_of_its_own() {
         let rates = Rates(Row::ALL.map(|row| (row, vec![2.0, 4.0])).to_vec());
-        let mut names: Vec<_> = rates.ratios().into_iter().map(|(name, _)| name).collect();
-        assert!(rates.ratios().iter().all(|(_, it)| it.median == 1.0));
+        let ratios = rates.ratios();
+        assert!(ratios.iter().all(|named| named.ratio.median == 1.0));
+        let mut names: Vec<_> = ratios.into_iter().map(|named| named.name).collect();
         names.sort();
         names.dedup();
         assert_eq!(names.len(), RATIOS.len());
