@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
+use clap::Args;
 
 use crate::load::Workload;
 
@@ -29,14 +30,31 @@ enum Server {
 }
 
 /// Where things lie on this machine.
+#[derive(Args)]
 pub(crate) struct Place {
+    /// The server under test
+    #[arg(long)]
     pub(crate) host: PathBuf,
+    /// Components whose tools are called: the one that most is measured with
+    #[arg(long)]
     pub(crate) probe: PathBuf,
+    /// ... one with WASI
+    #[arg(long)]
     pub(crate) probe_wasi: PathBuf,
+    /// ... one that speaks HTTP
+    #[arg(long)]
     pub(crate) outbound: PathBuf,
+    /// ... one in JavaScript on QuickJS
+    #[arg(long)]
     pub(crate) js: PathBuf,
+    /// ... one in JavaScript on StarlingMonkey
+    #[arg(long)]
     pub(crate) js_web: PathBuf,
+    /// ... and one in Python
+    #[arg(long)]
     pub(crate) python: PathBuf,
+    /// Where data folders of the servers go; their disk counts
+    #[arg(long)]
     pub(crate) data: PathBuf,
 }
 

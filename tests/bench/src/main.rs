@@ -18,7 +18,6 @@ mod store;
 mod stored;
 mod study;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -41,30 +40,8 @@ struct Arguments {
 enum Command {
     /// Measure, and print a table
     Run {
-        /// The server under test
-        #[arg(long)]
-        host: PathBuf,
-        /// Components whose tools are called: the one that everything is measured with but `cancel`
-        #[arg(long)]
-        probe: PathBuf,
-        /// ... one that sleeps by WASI
-        #[arg(long)]
-        probe_wasi: PathBuf,
-        /// ... one that speaks HTTP
-        #[arg(long)]
-        outbound: PathBuf,
-        /// ... one in JavaScript on QuickJS
-        #[arg(long)]
-        js: PathBuf,
-        /// ... one in JavaScript on StarlingMonkey
-        #[arg(long)]
-        js_web: PathBuf,
-        /// ... and one in Python
-        #[arg(long)]
-        python: PathBuf,
-        /// Where data folders of the servers go; their disk counts
-        #[arg(long)]
-        data: PathBuf,
+        #[command(flatten)]
+        place: Box<Place>,
         /// Print a JSON object instead of the table
         #[arg(long)]
         json: bool,
@@ -79,30 +56,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Serve { peer } => peers::serve(peer),
-        Command::Run {
-            host,
-            probe,
-            probe_wasi,
-            outbound,
-            js,
-            js_web,
-            python,
-            data,
-            json,
-            plan,
-        } => {
-            let place = Place {
-                host,
-                probe,
-                probe_wasi,
-                outbound,
-                js,
-                js_web,
-                python,
-                data,
-            };
-            run(&place, &plan, json)
-        }
+        Command::Run { place, json, plan } => run(&place, &plan, json),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -100,17 +100,18 @@ mod tests {
             warm_up: Duration::from_millis(20),
             time: Duration::from_millis(200),
         };
-        let numbers = Mutex::new(Vec::new());
-        let call = async |number| {
+        let heard = Mutex::new(Vec::new());
+        let numbers = &heard;
+        let call = async move |number| {
             numbers.lock().expect("a list").push(number);
             std::thread::sleep(Duration::from_millis(5));
             Ok(())
         };
-        let calls = on_threads(2, load, &call).expect("calls");
+        let calls = on_threads(2, load, call).expect("calls");
         // At most 400 a second on both, and more than one could do.
         assert!((200.0..=440.0).contains(&calls.rate), "{}", calls.rate);
         assert!(calls.cpu < Duration::from_millis(5), "{:?}", calls.cpu);
-        let numbers = numbers.into_inner().expect("a list");
+        let numbers = heard.into_inner().expect("a list");
         let different: HashSet<_> = numbers.iter().collect();
         assert_eq!(different.len(), numbers.len());
         let failed = on_threads(1, load, async |_| anyhow::bail!("wrong"));

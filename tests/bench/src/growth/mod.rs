@@ -32,7 +32,7 @@ pub(crate) const STUDY: Study = Study {
 };
 
 /// Enough writers at once to fill the store's transactions.
-const WRITERS: u64 = 1_024;
+const WRITERS: usize = 1_024;
 
 /// What was found.
 struct Growth {
@@ -110,11 +110,13 @@ fn filled(place: &Place, tasks: u32) -> Result<TempDir> {
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
         let store = stored::open("sqlite", data.path()).await?;
+        let numbers: Arc<[u64]> = order(tasks).into();
         let mut writers = JoinSet::new();
         for writer in 0..WRITERS {
             let (store, template) = (Arc::clone(&store), Arc::clone(&template));
+            let numbers = Arc::clone(&numbers);
             writers.spawn(async move {
-                for number in (writer..tasks.into()).step_by(WRITERS as usize) {
+                for &number in numbers.iter().skip(writer).step_by(WRITERS) {
                     template.store(&*store, number).await?;
                 }
                 anyhow::Ok(())
@@ -129,6 +131,15 @@ fn filled(place: &Place, tasks: u32) -> Result<TempDir> {
         anyhow::Ok(())
     })?;
     Ok(data)
+}
+
+/// The numbers of so many tasks, the first half in the order of their ids: then the index of ids grows at
+/// its end, which is quick. The others come as ids do, and leave its pages as full as chance would.
+fn order(tasks: u32) -> Vec<u64> {
+    let mut numbers: Vec<u64> = (0..tasks.into()).collect();
+    let half = numbers.len() / 2;
+    numbers[..half].sort_by_cached_key(|&number| stored::id(number));
+    numbers
 }
 
 fn look(place: &Place, plan: &Plan, stored: u32, folder: &Path) -> Result<Look> {
@@ -165,8 +176,18 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::copy;
+    use super::{copy, order};
+    use crate::stored::id;
+    use std::collections::HashSet;
     use std::fs;
+
+    #[test]
+    fn each_task_is_stored_once() {
+        let numbers = order(1_000);
+        assert!(numbers[..500].is_sorted_by_key(|&number| id(number)));
+        let different: HashSet<_> = numbers.into_iter().collect();
+        assert_eq!(different, (0..1_000).collect());
+    }
 
     #[test]
     fn a_copy_has_all_files() {

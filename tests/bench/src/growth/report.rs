@@ -85,17 +85,15 @@ impl Report for Growth {
 
     fn json(&self) -> Value {
         let series = self.series.iter().map(|series| {
-            let figures = FIGURES.iter();
-            let figures = figures.map(|it| (it.name, round(median(&series.all(it))).into()));
-            let mut about: serde_json::Map<String, Value> = figures
-                .map(|(name, figure)| (name.to_owned(), figure))
-                .collect();
-            about.insert("stored".to_owned(), series.stored.into());
-            let disk = value!(round(mib(series.disk)));
-            about.insert("disk_mib".to_owned(), disk);
-            let filling = value!(round(series.filling.as_secs_f64()));
-            about.insert("filling_s".to_owned(), filling);
-            Value::Object(about)
+            let mut about = value!({
+                "stored": series.stored,
+                "disk_mib": round(mib(series.disk)),
+                "filling_s": round(series.filling.as_secs_f64()),
+            });
+            for figure in &FIGURES {
+                about[figure.name] = value!(round(median(&series.all(figure))));
+            }
+            about
         });
         value!({
             "connections": self.connections,
