@@ -20,8 +20,9 @@ pub(crate) struct Options {
     #[arg(long)]
     json: bool,
     /// Measure only this, beside hyper and rmcp: inline, inline_image, inline_js, inline_js_web,
-    /// inline_python, typescript, python, task_memory, task_sqlite; or a study: parked, listens, cancel,
-    /// start, nodes. May be repeated; who is compared with typescript or python is so when both are named
+    /// inline_python, typescript, python, task_memory, task_sqlite; or a study: engine, store, growth,
+    /// parked, listens, cancel, start, nodes. May be repeated; who is compared with typescript or python
+    /// is so when both are named
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Seconds of each measurement
@@ -34,6 +35,9 @@ pub(crate) struct Options {
     /// is the only one for slow servers and for `nodes`
     #[arg(long, value_name = "N,..", default_value = "64,8,1,256")]
     connections: String,
+    /// How many tasks are stored for `growth`; the first number is what the others are compared with
+    #[arg(long, value_name = "N,..", default_value = "1000,100000,1000000")]
+    stored: String,
     /// Tasks that wait at once for `parked`
     #[arg(long, value_name = "N", default_value = "100000")]
     parked: String,
@@ -60,9 +64,9 @@ const GUESTS: [&str; 4] = ["probe", "probe-wasi", "outbound", "image"];
 
 /// Those in other languages, and what is measured with each.
 const FOREIGN: [(&str, &[&str]); 3] = [
-    ("echo-js", &["inline_js"]),
-    ("echo-js-web", &["inline_js_web"]),
-    ("echo-python", &["inline_python", "start"]),
+    ("echo-js", &["inline_js", "engine"]),
+    ("echo-js-web", &["inline_js_web", "engine"]),
+    ("echo-python", &["inline_python", "start", "engine"]),
 ];
 
 /// Brings what a server runs on, and tells where that is.
@@ -80,11 +84,11 @@ const PEERS: [(&str, Install); 2] = [
 ];
 
 /// What is measured on a PostgreSQL.
-const NODES: &str = "nodes";
+const ON_POSTGRES: [&str; 2] = ["nodes", "store"];
 
 /// Builds, and measures.
 pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
-    if options.measures(&[NODES]) {
+    if options.measures(&ON_POSTGRES) {
         POSTGRES.install(checkout)?;
     }
     guests::build(checkout, &GUESTS)?;
@@ -117,6 +121,7 @@ pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
     bench.arg("--data").arg(data);
     bench.args(["--seconds", &options.seconds, "--rounds", &options.rounds]);
     bench.args(["--connections", &options.connections]);
+    bench.args(["--stored", &options.stored]);
     bench.args(["--parked", &options.parked, "--cancels", &options.cancels]);
     bench.args(["--listens", &options.listens, "--starts", &options.starts]);
     for name in &options.only {

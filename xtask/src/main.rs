@@ -6,6 +6,7 @@ mod bindings;
 mod checkout;
 mod cluster;
 mod contract;
+mod count;
 mod debian;
 mod demo;
 mod deny;
@@ -58,6 +59,8 @@ enum Task {
     Cluster(cluster::Options),
     /// Compare the server's speed with bare HTTP and with the official SDKs
     Bench(bench::Options),
+    /// Count the instructions of the hot path, and compare them with those recorded; needs valgrind
+    Count(count::Options),
     /// Fuzz what reads untrusted input; needs a nightly compiler and cargo-fuzz
     Fuzz(fuzz::Options),
     /// Check licences, sources and advisories of all dependencies; needs cargo-deny
@@ -87,6 +90,7 @@ fn run(task: Task) -> Result<()> {
         Task::Demo(options) => demo::show(&checkout, &options),
         Task::Cluster(options) => cluster::run(&checkout, &options),
         Task::Bench(options) => bench::measure(&checkout, &options),
+        Task::Count(options) => count::count(&checkout, &options),
         Task::Fuzz(options) => fuzz::fuzz(&checkout, &options),
         Task::Deny(options) => deny::audit(&checkout, &options),
         Task::Test => test::run_all(&checkout),

@@ -29,6 +29,7 @@ pub use engine::{EngineError, Place, Runtime};
 pub use inspect::Defect;
 #[doc(hidden)] // For the fuzz target.
 pub use inspect::{imports, inspect};
+pub use no_call::NoCall;
 pub use output::GuestLog;
 pub use program::{Call, LoadError, Program, Returned, RunError};
 pub use queue::Share;

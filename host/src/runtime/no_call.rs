@@ -1,4 +1,4 @@
-//! The verbs outside any call: while a component tells its tools.
+//! The verbs outside any call: while a component tells its tools, or is measured.
 //!
 //! Invariant: there is nothing to change, so each says that the call is over.
 
@@ -8,8 +8,8 @@ use crate::protocol::{Answer, Level, RpcError};
 use async_trait::async_trait;
 use serde_json::Value;
 
-/// The verbs outside any call: while a component tells its tools.
-pub(super) struct NoCall;
+/// The verbs outside any call: while a component tells its tools, or is measured.
+pub struct NoCall;
 
 #[async_trait]
 impl Verbs for NoCall {

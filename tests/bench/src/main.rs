@@ -1,12 +1,14 @@
 //! Benchmarks whose figures are ratios: servers run side by side, in alternating rounds, under the
-//! same load; what tasks cost that wait, and streams that listen; how soon one is gone that is cancelled;
-//! how soon a server listens; and what several servers do on one database. Every answer is checked, so a
-//! server that fails cannot look fast.
+//! same load; the sandbox and the store without a server; what stored tasks cost, tasks that wait, and
+//! streams that listen; how soon one is gone that is cancelled, and how soon a server listens; and what
+//! several servers do on one database. Every answer is checked, so a server that fails cannot look fast.
 
 mod cancel;
 mod contender;
 mod count;
 mod disk;
+mod engine;
+mod growth;
 mod listens;
 mod load;
 mod nodes;
@@ -17,6 +19,8 @@ mod process;
 mod report;
 mod rounds;
 mod start;
+mod store;
+mod stored;
 mod study;
 mod waiting;
 

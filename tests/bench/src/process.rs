@@ -115,18 +115,29 @@ pub(crate) fn family_cpu(process: u32) -> Result<Duration> {
 }
 
 fn cpu(process: u32, times: &[usize]) -> Result<Duration> {
+    let ticks = sum_of_fields(process, times)?;
+    Ok(Duration::from_secs(ticks) / u32::try_from(rustix::param::clock_ticks_per_second())?)
+}
+
+/// Page faults of this process so far that needed no disk.
+pub(crate) fn page_faults() -> Result<u64> {
+    const FAULTS: [usize; 1] = [7];
+    sum_of_fields(std::process::id(), &FAULTS)
+}
+
+/// Of numbers in `/proc/PID/stat`.
+fn sum_of_fields(process: u32, indexes: &[usize]) -> Result<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/stat"))?;
     // The second field, a name in brackets, may hold anything.
     let (_, fields) = text
         .rsplit_once(") ")
         .context("/proc/PID/stat has a name")?;
     let fields: Vec<&str> = fields.split(' ').collect();
-    let times = times.iter();
-    let ticks = times.map(|&index| fields.get(index)?.parse::<u64>().ok());
-    let ticks: u64 = ticks
+    let numbers = indexes.iter();
+    let numbers = numbers.map(|&index| fields.get(index)?.parse::<u64>().ok());
+    numbers
         .sum::<Option<_>>()
-        .context("/proc/PID/stat has times")?;
-    Ok(Duration::from_secs(ticks) / u32::try_from(rustix::param::clock_ticks_per_second())?)
+        .context("/proc/PID/stat has numbers")
 }
 
 /// What a host runs at one moment.
@@ -193,7 +204,7 @@ impl Drop for Server {
 
 #[cfg(test)]
 mod tests {
-    use super::{OWN, Running, cpu, family_cpu, loaded};
+    use super::{OWN, Running, cpu, family_cpu, loaded, page_faults};
     use std::process::Command;
     use std::time::Duration;
 
@@ -223,5 +234,15 @@ mod tests {
         let used = family_cpu(own).expect("this process") - before;
         assert!(used >= Duration::from_millis(20), "{used:?}");
         assert!(family_cpu(own).expect("this process") > cpu(own, &OWN).expect("this process"));
+    }
+
+    #[test]
+    fn memory_that_is_touched_first_faults() {
+        let before = page_faults().expect("this process");
+        let touched = std::hint::black_box(vec![1_u8; 64 << 20]);
+        let faults = page_faults().expect("this process") - before;
+        // Pages may be huge.
+        assert!(faults >= 32, "{faults}");
+        drop(touched);
     }
 }

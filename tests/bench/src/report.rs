@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::contender::{FLOOR, PAIRS, SDK};
 use crate::load::Outcome;
 use crate::rounds::{Measured, Series, median};
+use crate::study::{Goal, Named};
 
 /// A table for people.
 pub(crate) fn table(measured: &Measured) -> String {
@@ -56,6 +57,7 @@ pub(crate) fn table(measured: &Measured) -> String {
     ratio_table(measured, &mut text);
     for (_, report) in &measured.studies {
         report.table(&mut text);
+        ratios(&mut text, &report.ratios());
     }
     if !measured.left_out.is_empty() {
         let names = measured.left_out.join(", ");
@@ -69,8 +71,30 @@ pub(crate) fn table(measured: &Measured) -> String {
     text
 }
 
+/// Medians of ratios, from the least to the most of the rounds, and their goals.
+fn ratios(text: &mut String, ratios: &[Named]) {
+    let longest = ratios.iter().map(|named| named.name.len()).max();
+    for Named { name, ratio, goal } in ratios {
+        let longest = longest.unwrap_or_default();
+        let goal = match goal {
+            Some(Goal::AtLeast(least)) => format!(", the goal is at least {least:.3}"),
+            Some(Goal::AtMost(most)) => format!(", the goal is at most {most:.3}"),
+            None => String::new(),
+        };
+        let Ratio {
+            median,
+            least,
+            most,
+        } = ratio;
+        let _ = writeln!(
+            text,
+            "{name:<longest$}{median:>9.3} ({least:.3} to {most:.3}){goal}"
+        );
+    }
+}
+
 /// An object for programs, with ratios at the first number of connections: `ratios` of operations
-/// a second, and `cpu_ratios` of operations a second of server CPU, which a busy machine disturbs
+/// a second and those of the studies, and `cpu_ratios` of operations a second of server CPU, which a busy machine disturbs
 /// less.
 pub(crate) fn json(measured: &Measured) -> Value {
     let mut ratios = Map::new();
@@ -80,6 +104,12 @@ pub(crate) fn json(measured: &Measured) -> Value {
         cpu_ratios.insert(name.clone(), json!(round(cpu.median)));
         ratios.insert(name.clone(), json!(round(rate.median)));
         spreads.insert(name, json!([round(rate.least), round(rate.most)]));
+    }
+    for (_, report) in &measured.studies {
+        for Named { name, ratio, .. } in report.ratios() {
+            ratios.insert(name.clone(), json!(round(ratio.median)));
+            spreads.insert(name, json!([round(ratio.least), round(ratio.most)]));
+        }
     }
     let series: Vec<_> = measured.series.iter().map(figures).collect();
     let mut all = json!({
@@ -213,9 +243,14 @@ impl Ratio {
         others: &[Outcome],
         figure: fn(&Outcome) -> f64,
     ) -> Self {
-        let pairs = outcomes.iter().zip(others);
-        let ratios = pairs.map(|(ours, theirs)| figure(ours) / figure(theirs));
-        let ratios: Vec<f64> = ratios.collect();
+        let all = |outcomes: &[Outcome]| outcomes.iter().map(figure).collect::<Vec<_>>();
+        Self::between(&all(outcomes), &all(others))
+    }
+
+    /// Figures as multiples of others, round by round.
+    pub(crate) fn between(ours: &[f64], theirs: &[f64]) -> Self {
+        let pairs = ours.iter().zip(theirs);
+        let ratios: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();
         let (least, most) = bounds(&ratios);
         let median = median(&ratios);
         Self {
@@ -248,6 +283,7 @@ fn ratio(
     Some(Ratio::of(&series.outcomes, &base.outcomes, figure))
 }
 
+/// The least and the most of them.
 pub(crate) fn bounds(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     (least, values.iter().copied().fold(0.0, f64::max))

@@ -16,9 +16,9 @@ use crate::study::{self, Report, Study};
 /// How much is measured.
 #[derive(Args)]
 pub(crate) struct Plan {
-    /// Measure only this: a contender, beside `hyper` and `rmcp`, or a study (`parked`, `listens`,
-    /// `cancel`, `start`, `nodes`); may be repeated. Who is compared with `typescript` or `python` is
-    /// so when both are named
+    /// Measure only this: a contender, beside `hyper` and `rmcp`, or a study (`engine`, `store`, `growth`,
+    /// `parked`, `listens`, `cancel`, `start`, `nodes`); may be repeated. Who is compared with
+    /// `typescript` or `python` is so when both are named
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
     /// Seconds of each measurement, after half a second of warm-up, or three for slow servers
@@ -31,6 +31,9 @@ pub(crate) struct Plan {
     /// is the only one for slow servers and for `nodes`
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [64, 8, 1, 256])]
     pub(crate) connections: Vec<usize>,
+    /// How many tasks are stored for `growth`; the first number is what the others are compared with
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [1_000, 100_000, 1_000_000], value_parser = clap::value_parser!(u32).range(100..=2_000_000))]
+    pub(crate) stored: Vec<u32>,
     /// Tasks that wait at once for `parked`; of few, the memory is lost in the noise
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1_000..=1_000_000))]
     pub(crate) parked: u32,

@@ -5,8 +5,9 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::place::Place;
+use crate::report::Ratio;
 use crate::rounds::Plan;
-use crate::{cancel, listens, nodes, parked, start};
+use crate::{cancel, engine, growth, listens, nodes, parked, start, store};
 
 /// One of them.
 pub(crate) struct Study {
@@ -23,10 +24,32 @@ pub(crate) trait Report {
 
     /// An object for programs.
     fn json(&self) -> Value;
+
+    /// Its ratios, which stand beside those of the contenders under their names.
+    fn ratios(&self) -> Vec<Named> {
+        Vec::new()
+    }
+}
+
+/// A ratio with a name, and what it should be.
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) ratio: Ratio,
+    pub(crate) goal: Option<Goal>,
+}
+
+/// For a ratio.
+#[derive(Clone, Copy)]
+pub(crate) enum Goal {
+    AtLeast(f64),
+    AtMost(f64),
 }
 
 /// All of them, in the order in which they are measured and told.
-pub(crate) const ALL: [Study; 5] = [
+pub(crate) const ALL: [Study; 8] = [
+    engine::STUDY,
+    store::STUDY,
+    growth::STUDY,
     parked::STUDY,
     listens::STUDY,
     cancel::STUDY,

@@ -8,6 +8,7 @@ use memchr::memmem::find;
 
 use super::connection::Connection;
 use super::message::{Call, first_number, get_task};
+use crate::stored;
 
 /// Between a poll that found a task working and the next one: this long, then twice as long, ...
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
@@ -23,6 +24,8 @@ pub(crate) enum Workload {
     /// The client asks at once, then after pauses that grow: asking without a pause would measure
     /// how fast the server can say `working`. How many requests a task took is reported.
     Task,
+    /// `tasks/get` of one of so many stored tasks (`stored`), another one each time.
+    Get(u32),
 }
 
 /// One client on one connection.
@@ -49,6 +52,7 @@ impl Client {
         match workload {
             Workload::Call => self.call().await,
             Workload::Task => self.task().await,
+            Workload::Get(stored) => self.get(stored).await,
         }
     }
 
@@ -72,6 +76,17 @@ impl Client {
         let text = format!("#{number}.\"");
         let polls = until(&mut self.connection, &task, number, "completed", &text).await?;
         Ok(1 + polls)
+    }
+
+    async fn get(&mut self, stored: u32) -> Result<u64> {
+        let number = self.number;
+        let which = one_of(stored, number);
+        let id = stored::id(which).to_wire();
+        let answer = self.connection.exchange(&get_task(&id, number)).await?;
+        expect(answer, &format!(r#""id":{number}"#))?;
+        expect(answer, &id)?;
+        expect(answer, stored::seen(which))?;
+        Ok(1)
     }
 }
 
@@ -105,6 +120,12 @@ pub(crate) async fn until(
     }
 }
 
+/// Numbers in a row give ones that lie far apart: no page is read twice because it was just read.
+fn one_of(stored: u32, number: u64) -> u64 {
+    let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    mixed % u64::from(stored)
+}
+
 /// An answer must hold this text.
 pub(crate) fn expect(answer: &[u8], text: &str) -> Result<()> {
     let found = find(answer, text.as_bytes()).is_some();
@@ -120,4 +141,17 @@ pub(crate) fn member<'a>(answer: &'a [u8], before: &str) -> Result<&'a str> {
         .and_then(|(_, rest)| rest.split_once('"'));
     let (value, _) = value.with_context(|| format!("no {before} in {answer}"))?;
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_of;
+    use std::collections::HashSet;
+
+    #[test]
+    fn all_that_is_stored_is_asked_for() {
+        let asked: HashSet<_> = (0..2_000).map(|number| one_of(100, number)).collect();
+        assert_eq!(asked.len(), 100);
+        assert!(asked.iter().all(|&which| which < 100));
+    }
 }

@@ -155,7 +155,7 @@ fn halves<'a>(all: &[&'a str]) -> (Vec<&'a str>, Vec<&'a str>) {
 }
 
 /// What the files in a folder hold.
-fn bytes(folder: &Path) -> Result<u64> {
+pub(crate) fn bytes(folder: &Path) -> Result<u64> {
     let mut sum = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
