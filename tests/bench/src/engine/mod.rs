@@ -28,6 +28,7 @@ use sandbox::{Component, Sandbox};
 /// This study.
 pub(crate) const STUDY: Study = Study {
     name: "engine",
+    is_here: |_| true,
     measure: |place, plan| Ok(Box::new(measure(place, plan)?)),
 };
 
