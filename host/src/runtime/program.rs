@@ -363,7 +363,7 @@ impl Runtime {
                 Some(metrics),
                 async |instance, store| {
                     let call_tool: CallTool<'_> =
-                        instance.get_typed_func(&mut *store, &program.call_tool)?;
+                        instance.get_typed_func(&mut *store, program.call_tool)?;
                     let (returned,) = call_tool.call_async(store, (&call,)).await?;
                     Ok(returned)
                 },

@@ -4,13 +4,13 @@
 //! takes whatever operations wait into one transaction, so that many callers share one disk
 //! flush, and one caller never waits for others. Readers have connections of their own.
 
+mod counted;
 mod rows;
 mod schema;
 #[cfg(test)]
 mod tests;
 mod writer;
 
-use super::counts::Counts;
 use super::{
     Applied, Due, Next, Store, StoreError, StoreOptions, Swept, Tally, Unfinished, lock_file,
 };
@@ -88,7 +88,7 @@ impl SqliteStore {
                 schema::VERSION
             )));
         }
-        let counts = counts(&connection).map_err(failed)?;
+        let counts = counted::read(&connection).map_err(failed)?;
 
         let (sender, receiver) = mpsc::channel();
         let tally = Arc::new(Mutex::new(counts.tally()));
@@ -276,17 +276,7 @@ impl Store for SqliteStore {
     }
 
     async fn digests(&self) -> Result<HashSet<String>, StoreError> {
-        // It looks at every task.
-        let path = self.path.clone();
-        let digests = tokio::task::spawn_blocking(move || {
-            open_reader(&path)?
-                .prepare("SELECT DISTINCT head ->> '$.digest' FROM tasks WHERE is_final = 0")?
-                .query_map([], |row| row.get(0))?
-                .collect::<rusqlite::Result<_>>()
-        });
-        let digests = digests.await;
-        let digests = digests.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        digests.map_err(unavailable)
+        self.read(counted::digests)
     }
 
     fn kind(&self) -> &'static str {
@@ -302,19 +292,6 @@ fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.execute_batch("PRAGMA query_only = ON;")?;
     Ok(connection)
-}
-
-/// The tasks that there are.
-fn counts(connection: &Connection) -> rusqlite::Result<Counts> {
-    let mut counts = Counts::default();
-    let mut select = connection
-        .prepare("SELECT tenant, head ->> '$.status', count(*) FROM tasks GROUP BY 1, 2")?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let number = usize::try_from(row.get::<_, i64>(2)?).unwrap_or(0);
-        counts.found(row.get(0)?, rows::status(row, 1)?, number);
-    }
-    Ok(counts)
 }
 
 fn unavailable(error: rusqlite::Error) -> StoreError {

@@ -13,8 +13,9 @@ pub(super) const VERSION: i64 = STEPS.len() as i64;
 /// `head` is a task without its outcome, as JSON. `due_at` is when the sweep must look at it.
 /// `ready_at` is when it should run, if it is not final and does not wait for its client. `setup` is
 /// what a job needs beside its arguments, as JSON. Other tables know a task by its `number`: ids are
-/// random, and every table that is sorted by them costs a page of its own for each task written.
-pub(super) const STEPS: [&str; 2] = [
+/// random, and every table that is sorted by them costs a page of its own for each task written. `counts`
+/// says how many rows `tasks` has.
+pub(super) const STEPS: [&str; 3] = [
     "
 CREATE TABLE tasks (
     id BLOB NOT NULL PRIMARY KEY,
@@ -75,6 +76,17 @@ CREATE TABLE records (
     value BLOB NOT NULL,
     PRIMARY KEY (task, key)
 ) STRICT, WITHOUT ROWID;
+",
+    "
+CREATE TABLE counts (
+    tenant TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    status TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (tenant, digest, status)
+) STRICT, WITHOUT ROWID;
+INSERT INTO counts (tenant, digest, status, number)
+    SELECT tenant, head ->> '$.digest', head ->> '$.status', count(*) FROM tasks GROUP BY 1, 2, 3;
 ",
 ];
 

@@ -1,9 +1,10 @@
 //! What only a store in a file must hold: restarts, other processes, other files.
 
-use super::super::suite::{OPTIONS, apply, ask, complete, create, store_seen};
+use super::super::suite::{OPTIONS, apply, ask, complete, create, expire, store_seen};
 use super::super::{SqliteStore, Store};
 use crate::protocol::{RpcError, raw};
 use crate::task::{TaskId, example_task};
+use std::path::Path;
 use std::sync::Arc;
 
 #[tokio::test]
@@ -34,6 +35,52 @@ async fn a_file_keeps_its_tasks_over_a_restart() {
     apply(&store, running, crate::task::Event::Cancel, 2_000)
         .await
         .unwrap();
+}
+
+/// What the file keeps of its counts, and what they are.
+fn counts(path: &Path) -> (Vec<String>, Vec<String>) {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let lines = |sql: &str| -> Vec<String> {
+        let mut select = connection.prepare(sql).unwrap();
+        let lines = select.query_map([], |row| row.get(0)).unwrap();
+        lines.collect::<rusqlite::Result<_>>().unwrap()
+    };
+    (
+        lines("SELECT concat_ws(' ', tenant, digest, status, number) FROM counts ORDER BY 1"),
+        lines(
+            "SELECT concat_ws(' ', tenant, head ->> '$.digest', head ->> '$.status', count(*))
+             FROM tasks GROUP BY tenant, head ->> '$.digest', head ->> '$.status' ORDER BY 1",
+        ),
+    )
+}
+
+#[tokio::test]
+async fn the_counts_in_the_file_are_those_of_its_tasks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tasks.sqlite");
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path, OPTIONS).unwrap());
+    let check = |number: usize| {
+        let (kept, counted) = counts(&path);
+        assert_eq!(kept, counted);
+        assert_eq!(kept.len(), number, "{kept:?}");
+    };
+    check(0);
+    let mut other = example_task(None);
+    other.digest = "another".to_owned();
+    let first = create(&store, example_task(None)).await;
+    let second = create(&store, other).await;
+    check(2);
+    apply(&store, first, ask(&["a"]), 2_000).await.unwrap();
+    check(2);
+    apply(&store, second, complete(), 2_000).await.unwrap();
+    check(2);
+    assert_eq!(
+        store.digests().await.unwrap(),
+        [example_task(None).digest].into()
+    );
+    let swept = store.sweep(expire(), 10_000).await.unwrap();
+    assert_eq!(swept.removed, 1);
+    check(1);
 }
 
 #[test]
@@ -109,6 +156,8 @@ async fn a_file_of_the_first_version_is_brought_up_to_date() {
     let store = SqliteStore::open(&path, OPTIONS).unwrap();
     assert_eq!(store.unfinished().await.unwrap().ready, [(id, 0)]);
     let lost = RpcError::internal("lost").into();
+    let (kept, counted) = counts(&path);
+    assert_eq!((kept.len(), kept), (1, counted));
     let claim = store.claim(id, None, lost, 2_000).await.unwrap().unwrap();
     assert!(claim.job.is_none());
     assert_eq!(raw(&claim.task.inputs.answered).get(), "{}");

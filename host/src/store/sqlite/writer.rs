@@ -6,6 +6,7 @@
 use super::super::counts::{Counts, Step};
 use super::super::leases::Leases;
 use super::super::{Applied, Due, Full, MAKE_ROOM, Next, StoreError, StoreOptions, Swept, Tally};
+use super::counted::Changes;
 use super::rows;
 use crate::journal::kill_this_process;
 use crate::limits::{COMMIT_BATCH, SWEEP_BATCH};
@@ -49,6 +50,8 @@ pub(super) struct Writer {
     leases: Leases,
     /// What the present transaction did to them.
     undo: Vec<Undo>,
+    /// What it does to the counts in the file.
+    changes: Changes,
     /// What others see of the counts: those of what is on disk.
     tally: Arc<Mutex<Tally>>,
 }
@@ -75,6 +78,7 @@ impl Writer {
             counts,
             leases: Leases::default(),
             undo: Vec::new(),
+            changes: Changes::default(),
             tally,
         }
     }
@@ -83,6 +87,7 @@ impl Writer {
         while let Ok(first) = operations.recv() {
             let mut pending = Vec::new();
             self.undo.clear();
+            self.changes.clear();
             let committed = self.transaction(first, operations, &mut pending);
             self.may_die();
             if let Err(error) = &committed {
@@ -128,6 +133,7 @@ impl Writer {
             Some(error) => Err(error),
             None => {
                 self.may_die();
+                self.changes.write(&self.connection)?;
                 self.connection.execute_batch("COMMIT")
             }
         }
@@ -226,7 +232,8 @@ impl Writer {
         result
     }
 
-    fn count(&mut self, tenant: String, step: Step) {
+    fn count(&mut self, tenant: String, digest: &str, step: Step) {
+        self.changes.add(&tenant, digest, step);
         self.counts.take(&tenant, step);
         self.undo.push(Undo::Count(tenant, step));
     }
@@ -357,7 +364,8 @@ impl Writer {
         if node.is_some() {
             self.hold(id, *node);
         }
-        self.count(task.owner.tenant.clone(), Step::Created(task.status));
+        let tenant = task.owner.tenant.clone();
+        self.count(tenant, &task.digest, Step::Created(task.status));
         Ok(Ok(()))
     }
 
@@ -366,13 +374,13 @@ impl Writer {
         let mut delete = self.connection.prepare_cached(
             "DELETE FROM tasks WHERE number IN (SELECT number FROM tasks
              WHERE due_at <= ?1 AND is_final = 1 ORDER BY due_at LIMIT ?2)
-             RETURNING tenant, head ->> '$.status'",
+             RETURNING tenant, head ->> '$.digest', head ->> '$.status'",
         )?;
         let removed = delete.query_map(params![now, MAKE_ROOM as i64], removed)?;
         let removed: Vec<_> = removed.collect::<rusqlite::Result<_>>()?;
         drop(delete);
-        for (tenant, step) in removed {
-            self.count(tenant, step);
+        for (tenant, digest, step) in removed {
+            self.count(tenant, &digest, step);
         }
         Ok(())
     }
@@ -467,7 +475,8 @@ impl Writer {
         }
         let to = task.status;
         if from != to {
-            self.count(task.owner.tenant.clone(), Step::Moved { from, to });
+            let tenant = task.owner.tenant.clone();
+            self.count(tenant, &task.digest, Step::Moved { from, to });
         }
         Ok((change.into(), Some(Box::new(task))))
     }
@@ -486,12 +495,13 @@ impl Writer {
                 let deleted = self
                     .connection
                     .prepare_cached(
-                        "DELETE FROM tasks WHERE id = ?1 RETURNING tenant, head ->> '$.status'",
+                        "DELETE FROM tasks WHERE id = ?1
+                         RETURNING tenant, head ->> '$.digest', head ->> '$.status'",
                     )?
                     .query_row([id.as_bytes().as_slice()], removed)
                     .optional()?;
-                if let Some((tenant, step)) = deleted {
-                    self.count(tenant, step);
+                if let Some((tenant, digest, step)) = deleted {
+                    self.count(tenant, &digest, step);
                     swept.removed += 1;
                 }
             } else if self.apply(id, expire.clone(), &Writes::default(), now)?.0 == Applied::Changed
@@ -516,7 +526,11 @@ impl Writer {
     }
 }
 
-/// `tenant, status` of a task that was removed.
-fn removed(row: &Row<'_>) -> rusqlite::Result<(String, Step)> {
-    Ok((row.get(0)?, Step::Removed(rows::status(row, 1)?)))
+/// `tenant, digest, status` of a task that was removed.
+fn removed(row: &Row<'_>) -> rusqlite::Result<(String, String, Step)> {
+    Ok((
+        row.get(0)?,
+        row.get(1)?,
+        Step::Removed(rows::status(row, 2)?),
+    ))
 }
