@@ -70,19 +70,21 @@ pub(super) fn agent() -> ureq::Agent {
 pub(super) struct Delivery {
     url: String,
     secret: SigningSecret,
-    /// The same in every try, so that a receiver knows it again.
+    /// The same in every try, and whenever the same is told again (a state that two changes led to
+    /// before the first was told), so that a receiver knows it again.
     id: String,
     body: String,
 }
 
 impl Delivery {
     pub(super) fn new(url: String, secret: &SigningSecret, message: Value) -> Self {
-        let random: [u8; 16] = rand::random();
+        let body = message.to_string();
+        let digest = blake3::hash(body.as_bytes()).to_hex();
         Self {
             url,
             secret: secret.clone(),
-            id: format!("msg_{:032x}", u128::from_be_bytes(random)),
-            body: message.to_string(),
+            id: format!("msg_{}", &digest[..32]),
+            body,
         }
     }
 
