@@ -108,6 +108,17 @@ pub(super) enum Step {
     Removed(Status),
 }
 
+impl Step {
+    /// The state that a task leaves, and the one that it comes to.
+    pub(super) fn states(self) -> (Option<Status>, Option<Status>) {
+        match self {
+            Self::Created(to) => (None, Some(to)),
+            Self::Moved { from, to } => (Some(from), Some(to)),
+            Self::Removed(from) => (Some(from), None),
+        }
+    }
+}
+
 impl Counts {
     /// A tenant's tasks in a state, as they were found.
     pub(super) fn found(&mut self, tenant: String, status: Status, number: usize) {
@@ -200,11 +211,12 @@ impl Tally {
     }
 
     fn count(&mut self, step: Step, taken: bool) {
-        let (kind, from, to) = match step {
-            Step::Created(to) => (Move::Created, None, Some(to)),
-            Step::Moved { from, to } => (Move::to(to), Some(from), Some(to)),
-            Step::Removed(from) => (Move::Removed, Some(from), None),
+        let kind = match step {
+            Step::Created(_) => Move::Created,
+            Step::Moved { to, .. } => Move::to(to),
+            Step::Removed(_) => Move::Removed,
         };
+        let (from, to) = step.states();
         if let Some(from) = from {
             change(&mut self.states[from as usize], !taken);
         }

@@ -35,18 +35,8 @@ impl Server {
         };
         let stderr = server.child.stderr.take().context("stderr is piped")?;
         std::thread::spawn(move || pass_on(stderr, &sender));
-        let stdout = server.child.stdout.take().context("stdout is piped")?;
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line)?;
-        server.address = line
-            .strip_prefix("listening on http://")
-            .and_then(|rest| rest.split_once("/mcp")?.0.parse().ok())
-            .with_context(|| {
-                format!(
-                    "{} does not listen: {line:?}",
-                    command.get_program().display()
-                )
-            })?;
+        let address = listening(&mut server.child);
+        server.address = address.with_context(|| command.get_program().display().to_string())?;
         Ok(server)
     }
 
@@ -95,6 +85,16 @@ impl Server {
             }
         }
     }
+}
+
+/// Where a server listens, once it says so in its first line: `listening on http://ADDRESS/mcp`.
+pub(crate) fn listening(server: &mut Child) -> Result<SocketAddr> {
+    let stdout = server.stdout.take().context("stdout is piped")?;
+    let mut line = String::new();
+    BufReader::new(stdout).read_line(&mut line)?;
+    line.strip_prefix("listening on http://")
+        .and_then(|rest| rest.split_once("/mcp")?.0.parse().ok())
+        .with_context(|| format!("it does not listen: {line:?}"))
 }
 
 /// CPU times among the fields of `/proc/PID/stat`, counted from the one after the name: a process's own

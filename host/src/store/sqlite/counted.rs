@@ -20,11 +20,7 @@ impl Changes {
     pub(super) fn add(&mut self, tenant: &str, digest: &str, step: Step) {
         let key = (tenant.to_owned(), digest.to_owned());
         let numbers = self.0.entry(key).or_default();
-        let (from, to) = match step {
-            Step::Created(to) => (None, Some(to)),
-            Step::Moved { from, to } => (Some(from), Some(to)),
-            Step::Removed(from) => (Some(from), None),
-        };
+        let (from, to) = step.states();
         if let Some(from) = from {
             numbers[from as usize] -= 1;
         }

@@ -9,15 +9,18 @@ mod recorded;
 mod server;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
+use crate::load::apart;
+use crate::load::connection::Connection;
 use crate::load::message::{Call, first_number};
+use crate::load::workload::expect;
+use crate::process::listening;
 use recorded::Recorded;
 pub(crate) use server::{Embedded, serve};
 
@@ -120,14 +123,16 @@ fn run(plan: &Plan, folder: &Path, route: &Route, requests: u64) -> Result<u64> 
         .arg(&plan.component)
         .arg("--data")
         .arg(data.path());
-    let mut server = Counted::start(command)?;
-    let mut client = TcpStream::connect(server.address)?;
-    client.set_nodelay(true)?;
-    let mut call = (route.request)();
-    for number in 0..requests {
-        exchange(&mut client, call.numbered(first_number(0) + number))?;
-    }
-    drop(client);
+    let (mut server, address) = Counted::start(command)?;
+    apart(async || {
+        let mut client = Connection::open(address).await?;
+        let mut call = (route.request)();
+        for number in 0..requests {
+            let request = call.numbered(first_number(0) + number);
+            expect(client.exchange(request).await?, "\"result\":")?;
+        }
+        Ok(())
+    })?;
     server.stop()?;
     // The first thread is the server's.
     let mut first = profile.into_os_string();
@@ -135,31 +140,24 @@ fn run(plan: &Plan, folder: &Path, route: &Route, requests: u64) -> Result<u64> 
     total(&fs::read_to_string(&first).with_context(|| first.display().to_string())?)
 }
 
-/// A server under callgrind.
-struct Counted {
-    child: Child,
-    address: SocketAddr,
-}
+/// A server under callgrind, which writes what it saw when the server has stopped.
+struct Counted(Child);
 
 impl Counted {
-    fn start(mut command: Command) -> Result<Self> {
+    fn start(mut command: Command) -> Result<(Self, SocketAddr)> {
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = child
+        let child = child
             .spawn()
             .with_context(|| format!("cannot run {}", command.get_program().display()))?;
-        let stdout = child.stdout.take().context("stdout is piped")?;
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line)?;
-        let Ok(address) = line.trim_end().parse() else {
-            bail!("the server does not listen: {line:?}");
-        };
-        Ok(Self { child, address })
+        let mut server = Self(child);
+        let address = listening(&mut server.0)?;
+        Ok((server, address))
     }
 
     /// It stops when its standard input ends.
     fn stop(&mut self) -> Result<()> {
-        drop(self.child.stdin.take());
-        let status = self.child.wait()?;
+        drop(self.0.stdin.take());
+        let status = self.0.wait()?;
         ensure!(status.success(), "the server failed ({status})");
         Ok(())
     }
@@ -168,25 +166,7 @@ impl Counted {
 impl Drop for Counted {
     fn drop(&mut self) {
         // Fails only if it has stopped.
-        let _ = self.child.kill();
-    }
-}
-
-/// Sends a request, and reads its answer, which must bring the number back.
-fn exchange(client: &mut TcpStream, request: &[u8]) -> Result<()> {
-    client.write_all(request)?;
-    let mut received = Vec::with_capacity(4096);
-    let mut piece = [0; 4096];
-    loop {
-        let read = client.read(&mut piece)?;
-        ensure!(read > 0, "the server closed the connection");
-        received.extend_from_slice(&piece[..read]);
-        if let Some(body) = crate::load::connection::body(&received)? {
-            let body = &received[body];
-            let found = memchr::memmem::find(body, b"\"result\":").is_some();
-            ensure!(found, "no result: {}", String::from_utf8_lossy(body));
-            return Ok(());
-        }
+        let _ = self.0.kill();
     }
 }
 

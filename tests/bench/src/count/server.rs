@@ -4,7 +4,7 @@
 use std::io::Read as _;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use cofferdam::builder::ServerBuilder;
 use cofferdam::config::{Arguments, Config};
@@ -38,11 +38,7 @@ pub(crate) fn serve(embedded: Embedded) -> Result<()> {
         let ready = ServerBuilder::new(config).build().await?;
         let running = ready.run().await?;
         let http = HttpTransport::bind("127.0.0.1:0").await?;
-        let address = http.url();
-        let address = address
-            .strip_prefix("http://")
-            .and_then(|it| it.strip_suffix("/mcp"));
-        println!("{}", address.context("an address")?);
+        println!("listening on {}", http.url());
         let served = tokio::spawn(http.serve(running.server().clone()));
         let ended = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
         ended.await??;

@@ -43,9 +43,8 @@ pub(super) const ALL: [Guest; 6] = [
         call: Call::Echo,
         imports: false,
         goals: Goals {
-            threads: Some(1.4),
-            faults: Some(0.1),
             plain: Some(0.5),
+            ..RUST
         },
     },
     Guest {
@@ -54,11 +53,7 @@ pub(super) const ALL: [Guest; 6] = [
         tool: "say",
         call: Call::Say,
         imports: true,
-        goals: Goals {
-            threads: Some(1.4),
-            faults: Some(0.1),
-            plain: None,
-        },
+        goals: RUST,
     },
     Guest {
         name: "image",
@@ -66,11 +61,7 @@ pub(super) const ALL: [Guest; 6] = [
         tool: "echo",
         call: Call::Echo,
         imports: true,
-        goals: Goals {
-            threads: Some(1.4),
-            faults: Some(0.1),
-            plain: None,
-        },
+        goals: RUST,
     },
     Guest {
         name: "js",
@@ -101,6 +92,12 @@ pub(super) const ALL: [Guest; 6] = [
         },
     },
 ];
+
+const RUST: Goals = Goals {
+    threads: Some(1.4),
+    faults: Some(0.1),
+    plain: None,
+};
 
 const JAVASCRIPT: Goals = Goals {
     threads: Some(1.8),

@@ -42,7 +42,7 @@ impl Connection {
 }
 
 /// Where the body lies, once it is all there.
-pub(crate) fn body(received: &[u8]) -> Result<Option<Range<usize>>> {
+fn body(received: &[u8]) -> Result<Option<Range<usize>>> {
     let Some(end) = memmem::find(received, b"\r\n\r\n") else {
         return Ok(None);
     };
