@@ -446,6 +446,9 @@ pub struct TaskLimits {
     pub ttl_ms: u64,
     /// How often a client should poll, milliseconds.
     pub poll_interval_ms: u64,
+    /// How long `tasks/get` of a task that works waits for it to change, milliseconds. Over: it is
+    /// answered as it is.
+    pub get_wait_ms: u64,
     /// Time a cancelled handler gets to return, milliseconds. Over: its instance is dropped.
     pub grace_ms: u64,
     /// How often the sweep for expired tasks runs, milliseconds.
@@ -476,6 +479,7 @@ impl Default for TaskLimits {
             max: 10_000,
             ttl_ms: 600_000,
             poll_interval_ms: 1_000,
+            get_wait_ms: 100,
             grace_ms: 2_000,
             sweep_ms: 60_000,
             retention_ms: 3_600_000,

@@ -39,9 +39,9 @@ pub enum SettingsError {
         /// The setting.
         key: &'static str,
         /// What it must be.
-        rule: &'static str,
+        rule: String,
         /// What it was.
-        got: String,
+        got: u64,
     },
 }
 
@@ -98,142 +98,116 @@ impl Settings {
     /// # Errors
     /// [`SettingsError::OutOfRange`].
     pub fn check(&self) -> Result<(), SettingsError> {
-        let at_least = |key, got: u64, least: u64, rule| {
-            if got >= least {
-                Ok(())
-            } else {
-                Err(SettingsError::OutOfRange {
-                    key,
-                    rule,
-                    got: got.to_string(),
-                })
-            }
-        };
         let (server, sandbox, tasks) = (&self.server, &self.sandbox, &self.tasks);
-        at_least(
-            "server.max-head-bytes",
-            server.max_head_bytes as u64,
-            8192,
-            "at least 8192",
-        )?;
-        at_least(
-            "server.max-body-bytes",
-            server.max_body_bytes as u64,
-            1024,
-            "at least 1024",
-        )?;
-        at_least(
-            "server.max-bodies-bytes",
-            server.max_bodies_bytes as u64,
-            server.max_body_bytes as u64,
-            "at least server.max-body-bytes",
-        )?;
-        at_least(
-            "server.max-connections",
-            server.max_connections as u64,
-            1,
-            "at least 1",
-        )?;
-        at_least(
-            "server.max-json-depth",
-            server.max_json_depth as u64,
-            8,
-            "at least 8",
-        )?;
-        at_least(
-            "server.max-json-values",
-            server.max_json_values as u64,
-            100,
-            "at least 100",
-        )?;
-        at_least("server.page-size", server.page_size as u64, 1, "at least 1")?;
-        at_least(
-            "server.keep-alive-ms",
-            server.keep_alive_ms,
-            10,
-            "at least 10",
-        )?;
-        at_least(
-            "server.registry-poll-ms",
-            server.registry_poll_ms,
-            1_000,
-            "at least 1000",
-        )?;
-        if server.max_json_depth > 120 {
-            return Err(SettingsError::OutOfRange {
-                key: "server.max-json-depth",
-                rule: "at most 120",
-                got: server.max_json_depth.to_string(),
-            });
+        let at_least = |least: u64| (least..=u64::MAX, format!("at least {least}"));
+        let at_most = |most: u64| (0..=most, format!("at most {most}"));
+        let ranges = [
+            (
+                "server.max-head-bytes",
+                server.max_head_bytes as u64,
+                at_least(8_192),
+            ),
+            (
+                "server.max-body-bytes",
+                server.max_body_bytes as u64,
+                at_least(1_024),
+            ),
+            (
+                "server.max-connections",
+                server.max_connections as u64,
+                at_least(1),
+            ),
+            (
+                "server.max-json-depth",
+                server.max_json_depth as u64,
+                at_least(8),
+            ),
+            (
+                "server.max-json-depth",
+                server.max_json_depth as u64,
+                at_most(120),
+            ),
+            (
+                "server.max-json-values",
+                server.max_json_values as u64,
+                at_least(100),
+            ),
+            ("server.page-size", server.page_size as u64, at_least(1)),
+            ("server.keep-alive-ms", server.keep_alive_ms, at_least(10)),
+            (
+                "server.registry-poll-ms",
+                server.registry_poll_ms,
+                at_least(1_000),
+            ),
+            (
+                "sandbox.memory-bytes",
+                sandbox.memory_bytes as u64,
+                at_least(65_536),
+            ),
+            (
+                "sandbox.memory-bytes",
+                sandbox.memory_bytes as u64,
+                at_most(1 << 32),
+            ),
+            ("sandbox.cpu-ms", sandbox.cpu_ms, at_least(1)),
+            ("sandbox.wall-ms", sandbox.wall_ms, at_least(1)),
+            ("sandbox.task-wall-ms", sandbox.task_wall_ms, at_least(1)),
+            (
+                "sandbox.result-bytes",
+                sandbox.result_bytes as u64,
+                at_least(1_024),
+            ),
+            (
+                "sandbox.instances",
+                u64::from(sandbox.instances),
+                at_least(1),
+            ),
+            (
+                "sandbox.compile-cpu-ms",
+                sandbox.compile_cpu_ms,
+                at_least(1),
+            ),
+            (
+                "sandbox.compile-wall-ms",
+                sandbox.compile_wall_ms,
+                at_least(1),
+            ),
+            (
+                "sandbox.compile-memory-bytes",
+                sandbox.compile_memory_bytes,
+                at_least(64 << 20),
+            ),
+            ("tasks.ttl-ms", tasks.ttl_ms, at_least(1)),
+            (
+                "tasks.poll-interval-ms",
+                tasks.poll_interval_ms,
+                at_least(1),
+            ),
+            ("tasks.get-wait-ms", tasks.get_wait_ms, at_most(30_000)),
+            ("tasks.sweep-ms", tasks.sweep_ms, at_least(10)),
+            (
+                "tasks.journal-bytes",
+                tasks.journal_bytes as u64,
+                at_least(1_024),
+            ),
+            ("tasks.lease-ms", tasks.lease_ms, at_least(1_000)),
+            ("tasks.answer-ms", tasks.answer_ms, at_least(1)),
+            (
+                "server.max-bodies-bytes",
+                server.max_bodies_bytes as u64,
+                (
+                    server.max_body_bytes as u64..=u64::MAX,
+                    "at least server.max-body-bytes".to_owned(),
+                ),
+            ),
+        ];
+        let wrong = ranges
+            .into_iter()
+            .find(|(_, got, (range, _))| !range.contains(got));
+        match wrong {
+            None => Ok(()),
+            Some((key, got, (_, rule))) => Err(SettingsError::OutOfRange { key, rule, got }),
         }
-        at_least(
-            "sandbox.memory-bytes",
-            sandbox.memory_bytes as u64,
-            65536,
-            "at least 65536",
-        )?;
-        if sandbox.memory_bytes as u64 > 1 << 32 {
-            return Err(SettingsError::OutOfRange {
-                key: "sandbox.memory-bytes",
-                rule: "at most 4294967296",
-                got: sandbox.memory_bytes.to_string(),
-            });
-        }
-        at_least("sandbox.cpu-ms", sandbox.cpu_ms, 1, "at least 1")?;
-        at_least("sandbox.wall-ms", sandbox.wall_ms, 1, "at least 1")?;
-        at_least(
-            "sandbox.task-wall-ms",
-            sandbox.task_wall_ms,
-            1,
-            "at least 1",
-        )?;
-        at_least(
-            "sandbox.result-bytes",
-            sandbox.result_bytes as u64,
-            1024,
-            "at least 1024",
-        )?;
-        at_least(
-            "sandbox.instances",
-            u64::from(sandbox.instances),
-            1,
-            "at least 1",
-        )?;
-        at_least(
-            "sandbox.compile-cpu-ms",
-            sandbox.compile_cpu_ms,
-            1,
-            "at least 1",
-        )?;
-        at_least(
-            "sandbox.compile-wall-ms",
-            sandbox.compile_wall_ms,
-            1,
-            "at least 1",
-        )?;
-        at_least(
-            "sandbox.compile-memory-bytes",
-            sandbox.compile_memory_bytes,
-            64 << 20,
-            "at least 67108864",
-        )?;
-        at_least("tasks.ttl-ms", tasks.ttl_ms, 1, "at least 1")?;
-        at_least(
-            "tasks.poll-interval-ms",
-            tasks.poll_interval_ms,
-            1,
-            "at least 1",
-        )?;
-        at_least("tasks.sweep-ms", tasks.sweep_ms, 10, "at least 10")?;
-        at_least(
-            "tasks.journal-bytes",
-            tasks.journal_bytes as u64,
-            1024,
-            "at least 1024",
-        )?;
-        at_least("tasks.lease-ms", tasks.lease_ms, 1_000, "at least 1000")?;
-        at_least("tasks.answer-ms", tasks.answer_ms, 1, "at least 1")?;
-        Ok(())
     }
 }
 
@@ -295,7 +269,13 @@ mod tests {
             ("nonsense.x=7", "nonsense"),
             ("tasks.max=many", "max"),
             ("tasks.max=-1", "max"),
-            ("tasks.ttl-ms=0", "tasks.ttl-ms"),
+            ("tasks.ttl-ms=0", "tasks.ttl-ms: must be at least 1, got 0"),
+            ("tasks.get-wait-ms=30001", "at most 30000"),
+            ("server.max-json-depth=121", "at most 120"),
+            (
+                "server.max-bodies-bytes=1",
+                "at least server.max-body-bytes",
+            ),
             ("server.max-head-bytes=1", "server.max-head-bytes"),
             ("tasks", "KEY=VALUE"),
             ("=3", "KEY=VALUE"),

@@ -460,7 +460,7 @@ impl Server {
         }
         let caller = &caller.principal;
         let answer = match method {
-            Method::TasksGet => tasks::get(tasks, caller, request).await,
+            Method::TasksGet => tasks::get(tasks, caller, request, self.stopping()).await,
             Method::TasksUpdate => tasks::update(tasks, caller, request, &self.large).await,
             _ => tasks::cancel(tasks, caller, request).await,
         };

@@ -3,11 +3,29 @@
 use super::large::LargeBodies;
 use super::{MethodResult, acknowledge};
 use crate::protocol::{Request, RpcError, object, string, success};
-use crate::task::{Principal, TaskError, TaskId, TaskView, Tasks};
+use crate::task::{Principal, Status, TaskError, TaskId, TaskView, Tasks};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
-pub(super) async fn get(tasks: &Tasks, caller: &Principal, request: &Request<'_>) -> MethodResult {
+/// Answers with the task, as soon as it does not work any more. One that works is waited for a while, so
+/// that a short one is over at its client's first look, and a long one is asked for less often.
+pub(super) async fn get(
+    tasks: &Tasks,
+    caller: &Principal,
+    request: &Request<'_>,
+    stopping: &CancellationToken,
+) -> MethodResult {
     let id = task_id(request)?;
-    let task = tasks.get(caller, id).await?;
+    // From before the look, so that no change is missed.
+    let changes = tasks.listeners().watch(vec![id]);
+    let mut task = tasks.get(caller, id).await?;
+    if task.status == Status::Working {
+        let wait = Duration::from_millis(tasks.limits().get_wait_ms);
+        let changed = tokio::time::timeout(wait, changes.next());
+        if let Some(Ok(_)) = stopping.run_until_cancelled(changed).await {
+            task = tasks.get(caller, id).await?;
+        }
+    }
     Ok(success(request.id, TaskView::Result(id, &task)))
 }
 

@@ -26,9 +26,16 @@ struct Mailbox {
 impl Listeners {
     /// Listens to some tasks. Every one counts as changed at first.
     pub fn listen(self: &Arc<Self>, ids: Vec<TaskId>) -> Listener {
+        let listener = self.watch(ids);
+        for id in &listener.ids {
+            listener.mailbox.put(*id);
+        }
+        listener
+    }
+
+    /// Listens to some tasks from now on: none counts as changed yet.
+    pub fn watch(self: &Arc<Self>, ids: Vec<TaskId>) -> Listener {
         let mailbox = Arc::new(Mailbox::default());
-        mailbox.changed.lock().extend(&ids);
-        mailbox.notify.notify_one();
         let mut by_task = self.by_task.lock();
         for id in &ids {
             by_task.entry(*id).or_default().push(Arc::clone(&mailbox));

@@ -1,5 +1,7 @@
 //! `tasks/get` (section C of the extension): each state's form, and what it never does.
 
+use std::time::{Duration, Instant};
+
 use cofferdam_tests::{Client, Declares, Options, Server};
 use serde_json::json;
 
@@ -96,6 +98,43 @@ async fn looking_changes_nothing() {
     for _ in 0..20 {
         assert_eq!(task.get().await, first);
     }
+}
+
+fn waiting_long() -> Options {
+    Options::probe().set("tasks.get-wait-ms", 30_000)
+}
+
+// A short task is over at its client's first look.
+#[tokio::test]
+async fn a_look_waits_for_a_task_that_works() {
+    let server = Server::start(waiting_long()).await;
+    let client = client(&server);
+    for (how, status) in [("return", "completed"), ("rpc-error", "failed")] {
+        let task = client.task("finish", json!({"how": how})).await;
+        assert_eq!(task.status().await, status);
+    }
+    let task = client.task("ask", json!({"keys": ["k"]})).await;
+    assert_eq!(task.status().await, "input_required");
+    let task = client.task("wait", json!({})).await;
+    let (looked, ()) = tokio::join!(task.get(), task.cancel());
+    assert_eq!(looked["status"], "cancelled");
+}
+
+#[tokio::test]
+async fn a_look_that_waits_does_not_hold_up_the_stop() {
+    let mut server = Server::start(waiting_long()).await;
+    let client = client(&server);
+    let task = client.task("wait", json!({})).await;
+    let start = Instant::now();
+    let (looked, ()) = tokio::join!(task.get(), async {
+        // Once these were answered, the look is there as well.
+        for _ in 0..20 {
+            client.result("echo", json!({"text": "."})).await;
+        }
+        server.stop().await;
+    });
+    assert_eq!(looked["status"], "working");
+    assert!(start.elapsed() < Duration::from_secs(25));
 }
 
 // T-28: unknown and malformed ids are one thing, and are not repeated in the answer.
