@@ -9,7 +9,8 @@ use anyhow::{Context, Error, Result, ensure};
 use clap::Args;
 
 use crate::checkout::Checkout;
-use crate::process::{cargo, line, run, say};
+use crate::process::{line, say};
+use crate::release::release;
 use crate::servers::POSTGRES;
 use crate::{guests, node, venv};
 
@@ -93,19 +94,7 @@ pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
     }
     guests::build(checkout, &GUESTS)?;
     let others = others(checkout, options)?;
-    say!("building the host and its load for release");
-    let mut build = cargo(&checkout.root);
-    build.args([
-        "build",
-        "--release",
-        "--package",
-        "cofferdam",
-        "--package",
-        "cofferdam-bench",
-    ]);
-    run(&mut build)?;
-
-    let release = checkout.target.join("release");
+    let release = release(checkout, &["cofferdam", "cofferdam-bench"])?;
     let data = checkout.target.join("bench");
     fs::create_dir_all(&data)?;
     let mut bench = Command::new(release.join("cofferdam-bench"));

@@ -9,7 +9,8 @@ use clap::Args;
 
 use crate::checkout::Checkout;
 use crate::guests;
-use crate::process::{cargo, run, say, works};
+use crate::process::{run, works};
+use crate::release::release;
 
 /// What is asked of the counting.
 #[derive(Args)]
@@ -37,11 +38,8 @@ pub(crate) fn count(checkout: &Checkout, options: &Options) -> Result<()> {
         "valgrind is not here; install the package of that name"
     );
     guests::build(checkout, &[GUEST])?;
-    say!("building the server for release");
-    let mut build = cargo(&checkout.root);
-    run(build.args(["build", "--release", "--package", "cofferdam-bench"]))?;
-
-    let mut bench = Command::new(checkout.target.join("release/cofferdam-bench"));
+    let built = release(checkout, &["cofferdam-bench"])?;
+    let mut bench = Command::new(built.join("cofferdam-bench"));
     bench.arg("count");
     bench.arg("--component").arg(guests::file(checkout, GUEST));
     bench.arg("--recorded").arg(checkout.root.join(RECORDED));

@@ -11,10 +11,12 @@ mod debian;
 mod demo;
 mod deny;
 mod docs;
+mod flame;
 mod fuzz;
 mod guests;
 mod node;
 mod process;
+mod release;
 mod servers;
 mod test;
 mod toolchain;
@@ -61,6 +63,8 @@ enum Task {
     Bench(bench::Options),
     /// Count the instructions of the hot path, and compare them with those recorded; needs valgrind
     Count(count::Options),
+    /// Draw where the time of a call goes, as a flame graph; needs perf
+    Flame(flame::Options),
     /// Fuzz what reads untrusted input; needs a nightly compiler and cargo-fuzz
     Fuzz(fuzz::Options),
     /// Check licences, sources and advisories of all dependencies; needs cargo-deny
@@ -91,6 +95,7 @@ fn run(task: Task) -> Result<()> {
         Task::Cluster(options) => cluster::run(&checkout, &options),
         Task::Bench(options) => bench::measure(&checkout, &options),
         Task::Count(options) => count::count(&checkout, &options),
+        Task::Flame(options) => flame::flame(&checkout, &options),
         Task::Fuzz(options) => fuzz::fuzz(&checkout, &options),
         Task::Deny(options) => deny::audit(&checkout, &options),
         Task::Test => test::run_all(&checkout),

@@ -8,6 +8,7 @@ mod contender;
 mod count;
 mod disk;
 mod engine;
+mod flame;
 mod growth;
 mod listens;
 mod load;
@@ -56,6 +57,8 @@ enum Command {
     },
     /// Count instructions of the hot path
     Count(count::Plan),
+    /// Draw where the time of an inline call goes
+    Flame(flame::Plan),
     /// Be the server whose instructions are counted
     #[command(hide = true)]
     Embedded(count::Embedded),
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Command::Serve { peer } => peers::serve(peer),
         Command::Embedded(embedded) => count::serve(embedded),
         Command::Count(plan) => count::count(&plan),
+        Command::Flame(plan) => flame::draw(&plan),
         Command::Run { place, json, plan } => run(&place, &plan, json),
     };
     match outcome {

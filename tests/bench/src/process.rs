@@ -40,6 +40,11 @@ impl Server {
         Ok(server)
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The CPU time it has used so far, to ten milliseconds.
     pub(crate) fn cpu(&self) -> Result<Duration> {
         cpu(self.child.id(), &OWN)
