@@ -1,6 +1,9 @@
 // Why a tool has no result, and what its client sees of it. Whatever else is thrown is a fault of the
 // tool: it ends the run like a crash, which may be attempted again.
 
+import { write } from "cofferdam:tool/log@0.1.0";
+import { waits } from "./engine.js";
+
 /** The tool could not do what was asked. A model reads the message and may correct itself. */
 export class ToolError extends Error {
   name = "ToolError";
@@ -80,4 +83,30 @@ function refusal(payload) {
     default:
       return internal(`the host said ${tag}`);
   }
+}
+
+/** Does the work, and lowers what it came to, also if it is a promise and the engine waits for it. */
+export function answered(work, lower, failed) {
+  try {
+    const value = work();
+    if (typeof value?.then !== "function") return lower(value);
+    if (waits) return value.then(lower).catch(failed);
+    const remedy = "return the result, or build for StarlingMonkey";
+    throw internal(`this function is async, and QuickJS waits for nothing: ${remedy}`);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** The answer where a result cannot be an error: of a prompt, a resource, a completion. */
+export function refused(error) {
+  if (error instanceof ToolError || error instanceof CallOver) error = internal(error.message);
+  if (error instanceof RpcError) {
+    const { code, message, data } = error;
+    throw { tag: "rpc", val: { code, message, data: data === undefined ? undefined : JSON.stringify(data) } };
+  }
+  if (error instanceof MissingFeatures) throw { tag: "missing-features", val: error.features };
+  write("error", `${error}`, JSON.stringify({ stack: error?.stack }));
+  // Neither engine makes an answer of this: the run ends as it does when a tool in Rust panics.
+  throw error;
 }

@@ -118,6 +118,89 @@ export class Result {
  */
 export type Returned = void | string | Block | (string | Block)[] | Result | object | number | boolean;
 
+// ---- Prompts and resources ----
+
+/** Values for what a user types: all that there are, or those for this text. */
+export type Complete = readonly string[] | ((typed: string, others: Record<string, string>) => readonly string[]);
+
+/** Of these candidates, those that begin with the text, whatever the case. */
+export function among(text: string, candidates: readonly string[]): string[];
+
+/** A message of the user, or of the model. */
+export interface Message {
+  readonly role: "user" | "assistant";
+}
+export function user(content: string | Block): Message;
+export function assistant(content: string | Block): Message;
+
+type Spoken = string | Block | Message;
+
+export interface Prompt {
+  title?: string;
+  description?: string;
+  /** A client that leaves out one that is not optional is refused before `run`. */
+  arguments?: Record<string, { title?: string; description?: string; optional?: boolean; complete?: Complete }>;
+  meta?: Record<string, unknown>;
+  /**
+   * Makes the messages; a text or a block is one of the user. It may ask, like a tool, but is no task.
+   *
+   * A thrown `ToolError` is the JSON-RPC error -32603 with its message.
+   */
+  run(given: Record<string, string>): Said | Promise<Said>;
+}
+export type Said = Spoken | Spoken[] | { description?: string; messages: Spoken[]; meta?: Record<string, unknown> };
+
+/** Makes the component's export: `export const prompts = definePrompts({ … })`. */
+export function definePrompts(prompts: Record<string, Prompt>): unknown;
+
+export interface Listed {
+  uri: string;
+  /** For programs. The title, or else the URI, if left out. */
+  name?: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  /** In bytes. */
+  size?: number;
+}
+
+export interface Resource {
+  name?: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  /** How long a client may keep what it read; it reads again each time if left out. */
+  ttlMs?: number;
+  /** Only the caller may keep it. */
+  private?: boolean;
+  meta?: Record<string, unknown>;
+  /** Of a template: the variables that complete. */
+  variables?: Record<string, { complete?: Complete }>;
+  /** Of a template: what it stands for, in the same order each time. */
+  list?(): Listed[];
+  /**
+   * What it holds: text, bytes, `resource(…)` or `blob(…)` with a URI of their own, or several of them;
+   * nothing if there is no such resource.
+   *
+   * Variables are what the client chose: whoever makes a path of one must look for `..`.
+   */
+  read(variables: Record<string, string>, uri: string): Held | Promise<Held>;
+}
+type Part = string | Uint8Array | Block;
+export type Held = undefined | null | Part | Part[];
+
+/**
+ * Makes the component's export: `export const resources = defineResources({ … })`. A name is a URI, or a
+ * template whose variables are `{name}` (no `/`, `?`, `#`) and `{+name}` (anything).
+ */
+export function defineResources(resources: Record<string, Resource>): unknown;
+
+/** Makes the component's export: `export const completion = defineCompletion({ prompts, resources })`. */
+export function defineCompletion(of: {
+  prompts?: Record<string, Prompt>;
+  resources?: Record<string, Resource>;
+}): unknown;
+
 // ---- Errors ----
 
 /** The tool could not do what was asked. A model reads the message and may correct itself. */

@@ -15,6 +15,7 @@
 
 export { defineTools } from "./tools.js";
 export { features, log, progress, record, recall, sleep, step, task } from "./call.js";
+export { among, assistant, defineCompletion, definePrompts, defineResources, user } from "./offers.js";
 export { ask, askAll, form, prompt, roots, visit } from "./ask.js";
 export { audio, blob, image, link, resource, Result, text } from "./results.js";
 export { CallOver, MissingFeatures, RpcError, ToolError } from "./errors.js";

@@ -53,13 +53,16 @@ export class Result {
   /** As the contract has it. */
   lower() {
     return {
-      content: this.content.map((block) => (typeof block === "string" ? text(block) : block)),
+      content: this.content.map(lowerBlock),
       structured: json(this.structured),
       isError: this.isError,
       meta: json(this.meta),
     };
   }
 }
+
+/** A block, of which text is the plainest. */
+export const lowerBlock = (block) => (typeof block === "string" ? text(block) : block);
 
 /** JSON, or nothing of nothing. */
 export const json = (value) => (value === undefined ? undefined : JSON.stringify(value));

@@ -1,8 +1,7 @@
 // The tools of a component: what `list-tools` tells of them, and how `call-tool` runs one.
 
-import { features, log } from "./call.js";
-import { waits } from "./engine.js";
-import { CallOver, MissingFeatures, RpcError, ToolError } from "./errors.js";
+import { features } from "./call.js";
+import { answered, CallOver, refused, RpcError, ToolError } from "./errors.js";
 import { json, Result } from "./results.js";
 import { object, withDefaults } from "./schema.js";
 
@@ -13,24 +12,14 @@ export function defineTools(tools) {
     listTools: () => [...table].map(([name, tool]) => definition(name, tool)),
     callTool({ name, arguments: given, features: declared }) {
       Object.assign(features, declared);
-      try {
+      const work = () => {
         const tool = table.get(name);
         if (!tool) throw new RpcError(RpcError.INVALID_PARAMS, `no tool is named ${name}`);
-        const value = tool.run(withDefaults(object(tool.input), JSON.parse(given)));
-        const lower = (value) => Result.of(value).lower();
-        return typeof value?.then === "function" ? awaited(name, value).then(lower).catch(failed) : lower(value);
-      } catch (error) {
-        return failed(error);
-      }
+        return tool.run(withDefaults(object(tool.input), JSON.parse(given)));
+      };
+      return answered(work, (value) => Result.of(value).lower(), failed);
     },
   };
-}
-
-/** What an `async` tool returned, if the engine waits for it. */
-function awaited(name, promise) {
-  if (waits) return promise;
-  const remedy = "let it return its result, or build for StarlingMonkey";
-  throw new RpcError(RpcError.INTERNAL, `${name} is async, and QuickJS waits for nothing: ${remedy}`);
 }
 
 function definition(name, { title, description, input, output, hints, task = "none", meta }) {
@@ -51,12 +40,5 @@ function failed(error) {
   if (error instanceof ToolError || error instanceof CallOver) {
     return new Result({ content: [error.message], isError: true }).lower();
   }
-  if (error instanceof RpcError) {
-    const { code, message, data } = error;
-    throw { tag: "rpc", val: { code, message, data: json(data) } };
-  }
-  if (error instanceof MissingFeatures) throw { tag: "missing-features", val: error.features };
-  log.error(`${error}`, { stack: error?.stack });
-  // Neither engine makes an answer of this: the run ends as it does when a tool in Rust panics.
-  throw error;
+  return refused(error);
 }

@@ -20,7 +20,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The tool could not do what was asked. The client gets a result with `isError` and this text;
-    /// a task that ends so is `completed`.
+    /// a task that ends so is `completed`. Of a prompt or a resource, it gets the JSON-RPC error
+    /// -32603 with this text.
     Tool(String),
     /// Something is wrong with the request or the tool. The client gets this JSON-RPC error; a task
     /// that ends so is `failed`.
@@ -46,9 +47,18 @@ impl Error {
     pub(crate) fn into_answer(self) -> std::result::Result<ToolResult, CallError> {
         match self {
             Self::Tool(message) => Ok(ToolResult::text(message).error()),
-            Self::Rpc(error) => Err(CallError::Rpc(error)),
-            Self::MissingFeatures(features) => Err(CallError::MissingFeatures(features)),
             Self::Final => Ok(ToolResult::text("The call is over.").error()),
+            Self::Rpc(_) | Self::MissingFeatures(_) => Err(self.into_call_error()),
+        }
+    }
+
+    /// How it tells the server where a result cannot be an error: of a prompt or a resource.
+    pub(crate) fn into_call_error(self) -> CallError {
+        match self {
+            Self::Tool(message) => CallError::Rpc(RpcError::new(RpcError::INTERNAL, message)),
+            Self::Rpc(error) => CallError::Rpc(error),
+            Self::MissingFeatures(features) => CallError::MissingFeatures(features),
+            Self::Final => CallError::Rpc(RpcError::new(RpcError::INTERNAL, "The call is over.")),
         }
     }
 }

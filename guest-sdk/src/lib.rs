@@ -1,4 +1,4 @@
-//! Write Cofferdam tools in Rust.
+//! Write Cofferdam tools in Rust, and the prompts and resources that come with them.
 //!
 //! A tool is a typed function. Its parameters are its input schema, its documentation is its
 //! description, and what it returns is its result:
@@ -35,9 +35,11 @@
 //! loads. It also compiles natively, so that handlers can be tested with
 //! `cargo test` and the scripted host in [`testing`].
 //!
-//! * [`tool`](macro@tool) lists what the attribute accepts.
+//! * [`tool`](macro@tool) lists what the attribute accepts; so do [`prompt`](macro@prompt) and
+//!   [`resource`](macro@resource).
 //! * [`Call`] holds the verbs of a running call: becoming a task, progress, questions, and so on.
-//! * [`IntoToolResult`] lists what a handler may return.
+//! * [`IntoToolResult`] lists what a handler may return; [`IntoPromptResult`] and
+//!   [`IntoResourceContents`] what prompts and resources may.
 //! * [`Error`] says what each kind of failure becomes.
 //!
 //! # A tool that takes long
@@ -87,6 +89,57 @@
 //! # fn main() {}
 //! ```
 //!
+//! # Prompts and resources
+//!
+//! Both are functions, as tools are. A prompt's parameters are its arguments; a resource's are the
+//! variables of its URI template. A parameter may have a function that completes it, and a template
+//! one that lists what it stands for.
+//!
+//! ```
+//! use cofferdam_guest::prelude::*;
+//!
+//! const RECIPES: [(&str, &str); 2] = [("bread", "Flour, water, salt."), ("tea", "Leaves, water.")];
+//!
+//! fn names() -> Vec<&'static str> {
+//!     RECIPES.iter().map(|(name, _)| *name).collect()
+//! }
+//!
+//! fn all() -> Vec<ListedResource> {
+//!     names().into_iter().map(|name| ListedResource::new(recipe::uri(name), name)).collect()
+//! }
+//!
+//! /// A recipe.
+//! #[resource("recipes://{name}", mime_type = "text/plain", list = all)]
+//! fn recipe(#[arg(complete = names)] name: String) -> Option<&'static str> {
+//!     let (_, text) = RECIPES.iter().find(|(of, _)| *of == name)?;
+//!     Some(text)
+//! }
+//!
+//! /// Cooks for a number of people.
+//! #[prompt]
+//! fn cook(
+//!     #[arg(complete = names)] name: String,
+//!     /// One if left out.
+//!     people: Option<u32>,
+//! ) -> Result<String> {
+//!     let Some(text) = recipe(name) else {
+//!         bail!("there is no such recipe");
+//!     };
+//!     Ok(format!("Tell me how to cook this for {}: {text}", people.unwrap_or(1)))
+//! }
+//!
+//! cofferdam_guest::export! {
+//!     prompts: [cook],
+//!     resources: [recipe],
+//!     completion,
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! A component exports what it names here and nothing else. A [`Call`] as the first parameter works as
+//! it does in a tool that does not become a task: what must be asked of the user is asked inline.
+//! Whatever changes is told with [`changes`](mod@changes).
+//!
 //! # A handler may be run again
 //!
 //! A task survives its server. No instance is kept across a crash or a restart, and perhaps none while
@@ -112,17 +165,24 @@ extern crate self as cofferdam_guest;
 mod ask;
 pub mod bindings;
 mod call;
+pub mod changes;
+mod completion;
 mod content;
+mod contents;
 mod error;
 #[cfg(all(target_family = "wasm", target_os = "unknown", feature = "heap"))]
 mod heap;
 mod host;
+mod listing;
 pub mod log;
+mod prompt;
+mod resource;
 mod result;
 pub mod schema;
 mod step;
 pub mod testing;
 mod tool;
+mod uri;
 
 pub use ask::{Answer, Answers};
 pub use bindings::cofferdam::tool::task::{
@@ -133,8 +193,77 @@ pub use bindings::cofferdam::tool::types::{
     Annotations, ClientFeatures, Content, EmbeddedResource, ResourceBody, ResourceLink, Role,
     RpcError, ToolResult,
 };
+pub use bindings::completion::exports::cofferdam::tool::completion::CompletionResult;
 pub use bindings::exports::cofferdam::tool::handler::{TaskSupport, Tool as Definition, ToolHints};
+pub use bindings::prompts::exports::cofferdam::tool::prompts::{
+    Prompt as PromptDefinition, PromptArgument, PromptMessage, PromptResult,
+};
+pub use bindings::resources::exports::cofferdam::tool::resources::{
+    CacheHint, ListedResource, ResourceContent, ResourceContents, ResourcePage, ResourceSet,
+    ResourceTemplate,
+};
 pub use call::{Amount, Call, TaskOptions};
+pub use cofferdam_guest_macros::export;
+/// # Examples
+///
+/// ```
+/// use cofferdam_guest::prelude::*;
+///
+/// fn languages() -> [&'static str; 3] {
+///     ["Rust", "JavaScript", "Python"]
+/// }
+///
+/// /// Reviews code.
+/// #[prompt(title = "Review")]
+/// fn review(
+///     /// What to review.
+///     code: String,
+///     /// What it is written in.
+///     #[arg(complete = languages)]
+///     language: Option<String>,
+/// ) -> String {
+///     let language = language.as_deref().unwrap_or("some language");
+///     format!("Review this {language}:\n\n{code}")
+/// }
+///
+/// cofferdam_guest::export! {
+///     prompts: [review],
+///     completion,
+/// }
+/// # fn main() {}
+/// ```
+///
+pub use cofferdam_guest_macros::prompt;
+/// # Examples
+///
+/// ```
+/// use cofferdam_guest::prelude::*;
+///
+/// const PAGES: [&str; 2] = ["Once upon a time", "The end"];
+///
+/// /// The whole story.
+/// #[resource("story://whole", mime_type = "text/plain")]
+/// fn whole() -> String {
+///     PAGES.join("\n")
+/// }
+///
+/// /// A page of the story.
+/// #[resource("story://pages/{number}", mime_type = "text/plain", list = pages)]
+/// fn page(number: usize) -> Option<&'static str> {
+///     PAGES.get(number.checked_sub(1)?).copied()
+/// }
+///
+/// fn pages() -> Vec<ListedResource> {
+///     let numbers = 1..=PAGES.len();
+///     numbers.map(|n| ListedResource::new(page::uri(n), format!("page {n}"))).collect()
+/// }
+///
+/// cofferdam_guest::export!(resources: [whole, page]);
+/// assert_eq!(page(2), Some("The end"));
+/// assert_eq!(page::uri(2), "story://pages/2");
+/// ```
+///
+pub use cofferdam_guest_macros::resource;
 /// # Examples
 ///
 /// ```
@@ -159,9 +288,14 @@ pub use call::{Amount, Call, TaskOptions};
 /// ```
 ///
 pub use cofferdam_guest_macros::tool;
+pub use completion::{Completer, IntoCompletion, Typed};
 pub use content::{Audio, Image};
+pub use contents::IntoResourceContents;
 pub use error::{Error, Result};
 pub use host::Host;
+pub use listing::{Fallible, Lister};
+pub use prompt::{IntoPromptResult, Prompt};
+pub use resource::Resource;
 pub use result::{IntoToolResult, Structured};
 pub use tool::{Args, Tool};
 
@@ -171,9 +305,10 @@ pub use tool::{Args, Tool};
 /// uses them lists both among its dependencies.
 pub mod prelude {
     pub use crate::{
-        Answer, Args, Audio, Call, Content, EmbeddedResource, Error, Image, InputRequest,
-        IntoToolResult, ResourceLink, Result, RpcError, Started, Structured, TaskOptions,
-        ToolResult, bail, log, tool,
+        Answer, Args, Audio, Call, CompletionResult, Content, EmbeddedResource, Error, Image,
+        InputRequest, IntoToolResult, ListedResource, PromptMessage, PromptResult,
+        ResourceContents, ResourceLink, ResourcePage, Result, RpcError, Started, Structured,
+        TaskOptions, ToolResult, Typed, bail, changes, log, prompt, resource, tool,
     };
     pub use schemars::JsonSchema;
     pub use serde::{Deserialize, Serialize};
@@ -183,44 +318,18 @@ pub mod prelude {
 /// What the macros expand to. Not part of the interface.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::completion::{complete, completed};
+    pub use crate::contents::filled;
+    pub use crate::listing::listed;
     pub use crate::log::field;
+    pub use crate::prompt::{get_prompt, list_prompts, optional, required};
+    pub use crate::resource::{
+        ResourceEntry, describe_resources, list_resources, read_resource, variable,
+    };
     pub use crate::tool::{call, list, parse};
+    pub use crate::uri::expand;
     pub use schemars;
     pub use serde;
     pub use serde_json;
     pub use wit_bindgen;
-}
-
-/// Makes the named functions the tools of this component. Once in a crate.
-///
-/// Each is a function with the [`tool`](macro@tool) attribute, and may be named by a path. Clients
-/// see the tools in this order.
-#[macro_export]
-macro_rules! export {
-    ($($tool:ty),+ $(,)?) => {
-        #[allow(unsafe_code)]
-        const _: () = {
-            struct Component;
-
-            impl $crate::bindings::exports::cofferdam::tool::handler::Guest for Component {
-                fn list_tools() -> ::std::vec::Vec<$crate::Definition> {
-                    $crate::__private::list(&[$(<$tool as $crate::Tool>::definition),+])
-                }
-
-                fn call_tool(
-                    call: $crate::bindings::exports::cofferdam::tool::handler::ToolCall,
-                ) -> ::std::result::Result<
-                    $crate::ToolResult,
-                    $crate::bindings::cofferdam::tool::types::CallError,
-                > {
-                    $crate::__private::call(
-                        &[$((<$tool as $crate::Tool>::NAME, <$tool as $crate::Tool>::run)),+],
-                        call,
-                    )
-                }
-            }
-
-            $crate::bindings::export_handler!(Component with_types_in $crate::bindings);
-        };
-    };
 }

@@ -43,10 +43,7 @@ pub fn list(tools: &[fn() -> Definition]) -> Vec<Definition> {
 pub fn call(tools: &[Entry], call: ToolCall) -> std::result::Result<ToolResult, CallError> {
     log_panics();
     let Some((_, run)) = tools.iter().find(|(name, _)| *name == call.name) else {
-        return Err(CallError::Rpc(RpcError::new(
-            RpcError::INVALID_PARAMS,
-            format!("no tool is named {}", call.name),
-        )));
+        return Err(not_named("tool", &call.name));
     };
     run(&Call::of_server(call.features), &call.arguments).or_else(Error::into_answer)
 }
@@ -58,7 +55,15 @@ pub fn parse<T: DeserializeOwned>(arguments: &str) -> Result<T> {
         .map_err(|error| Error::tool(format!("The arguments do not fit: {error}")))
 }
 
-fn log_panics() {
+/// The answer to a call of what is not in the table.
+pub(crate) fn not_named(kind: &str, name: &str) -> CallError {
+    CallError::Rpc(RpcError::new(
+        RpcError::INVALID_PARAMS,
+        format!("no {kind} is named {name}"),
+    ))
+}
+
+pub(crate) fn log_panics() {
     if cfg!(target_family = "wasm") {
         std::panic::set_hook(Box::new(|info| log::error(panic_message(info))));
     }

@@ -12,7 +12,7 @@ use syn::{Attribute, Expr, ExprLit, Ident, ItemFn, Lit, LitStr, Meta, Result};
 pub(crate) fn tool(options: TokenStream, function: TokenStream) -> Result<TokenStream> {
     let options = Options::parse(options)?;
     let mut function: ItemFn = syn::parse2(function)?;
-    let signature = Signature::take(&mut function)?;
+    let signature = Signature::take(&mut function, &["doc", "serde", "schemars"])?;
     let definition = definition(&options, &function, &signature);
     let Body {
         items,
@@ -24,7 +24,7 @@ pub(crate) fn tool(options: TokenStream, function: TokenStream) -> Result<TokenS
     let output = &signature.output;
     let ident = &function.sig.ident;
     let visibility = &function.vis;
-    let name = tool_name(&options, ident);
+    let name = plain_name(options.name.as_ref(), ident);
     Ok(quote! {
         #function
 
@@ -109,15 +109,9 @@ fn arguments_struct(parameters: &[Parameter]) -> TokenStream {
 }
 
 fn definition(options: &Options, function: &ItemFn, signature: &Signature) -> TokenStream {
-    let name = tool_name(options, &function.sig.ident);
+    let name = plain_name(options.name.as_ref(), &function.sig.ident);
     let title = text(options.title.as_ref().map(LitStr::value));
-    let description = text(
-        options
-            .description
-            .as_ref()
-            .map(LitStr::value)
-            .or_else(|| documentation(&function.attrs)),
-    );
+    let description = described(options.description.as_ref(), &function.attrs);
     let arguments_type = Body::of(signature).arguments_type;
     let input_schema = match &options.schema {
         Some(schema) => quote!(::std::string::String::from(#schema)),
@@ -125,15 +119,12 @@ fn definition(options: &Options, function: &ItemFn, signature: &Signature) -> To
     };
     let output = &signature.output;
     let output_schema = match &options.output_schema {
-        Some(schema) => quote!(::std::option::Option::Some(::std::string::String::from(#schema))),
+        Some(_) => given(options.output_schema.as_ref()),
         None => quote!(
             <#output as ::cofferdam_guest::IntoToolResult>::output_schema().map(|schema| schema.to_string())
         ),
     };
-    let meta = match &options.meta {
-        Some(meta) => quote!(::std::option::Option::Some(::std::string::String::from(#meta))),
-        None => quote!(::std::option::Option::None),
-    };
+    let meta = given(options.meta.as_ref());
     let task_support = match options.task {
         Task::None => quote!(None),
         Task::Optional => quote!(Optional),
@@ -183,14 +174,32 @@ fn hints(hints: &Hints) -> TokenStream {
     }
 }
 
-fn tool_name(options: &Options, ident: &Ident) -> String {
-    match &options.name {
+/// The name that was given, or else the function's.
+pub(crate) fn plain_name(given: Option<&LitStr>, ident: &Ident) -> String {
+    match given {
         Some(name) => name.value(),
         None => ident.to_string().trim_start_matches("r#").to_owned(),
     }
 }
 
-fn text(text: Option<String>) -> TokenStream {
+/// An optional expression whose value is text.
+pub(crate) fn given(expression: Option<&Expr>) -> TokenStream {
+    match expression {
+        Some(text) => quote!(::std::option::Option::Some(::std::string::String::from(#text))),
+        None => quote!(::std::option::Option::None),
+    }
+}
+
+/// The description that was given, or else the documentation.
+pub(crate) fn described(given: Option<&LitStr>, attributes: &[Attribute]) -> TokenStream {
+    text(
+        given
+            .map(LitStr::value)
+            .or_else(|| documentation(attributes)),
+    )
+}
+
+pub(crate) fn text(text: Option<String>) -> TokenStream {
     match text {
         Some(text) => quote!(::std::option::Option::Some(::std::string::String::from(#text))),
         None => quote!(::std::option::Option::None),
@@ -198,7 +207,7 @@ fn text(text: Option<String>) -> TokenStream {
 }
 
 /// The documentation of an item, without the space that follows `///`.
-fn documentation(attributes: &[Attribute]) -> Option<String> {
+pub(crate) fn documentation(attributes: &[Attribute]) -> Option<String> {
     let lines: Vec<String> = attributes
         .iter()
         .filter(|attribute| attribute.path().is_ident("doc"))
@@ -249,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_raw_name_is_the_plain_one() {
-        let name = tool_name(&Options::default(), &parse_quote!(r#match));
+        let name = plain_name(None, &parse_quote!(r#match));
         assert_eq!(name, "match");
     }
 }

@@ -70,7 +70,7 @@ impl Options {
 }
 
 /// `key` alone means true.
-fn flag(meta: &ParseNestedMeta<'_>) -> Result<bool> {
+pub(crate) fn flag(meta: &ParseNestedMeta<'_>) -> Result<bool> {
     if meta.input.peek(syn::Token![=]) {
         Ok(meta.value()?.parse::<LitBool>()?.value)
     } else {
@@ -90,7 +90,8 @@ fn task(text: &LitStr) -> Result<Task> {
     }
 }
 
-fn name(text: LitStr) -> Result<LitStr> {
+/// A tool's or a prompt's name, checked.
+pub(crate) fn name(text: LitStr) -> Result<LitStr> {
     let value = text.value();
     let fits = (1..=128).contains(&value.len())
         && value

@@ -24,14 +24,14 @@ pub(crate) enum Arguments {
 pub(crate) struct Parameter {
     pub(crate) name: Ident,
     pub(crate) kind: Type,
-    /// Documentation, `serde` and `schemars` attributes.
+    /// Documentation, and the other attributes that were let through.
     pub(crate) attributes: Vec<Attribute>,
 }
 
 impl Signature {
-    /// Reads the signature, and takes the attributes off the function's parameters, where the
-    /// compiler would refuse them.
-    pub(crate) fn take(function: &mut ItemFn) -> Result<Self> {
+    /// Reads the signature, and takes the attributes, which are of these names, off the function's
+    /// parameters, where the compiler would refuse them.
+    pub(crate) fn take(function: &mut ItemFn, attributes: &[&str]) -> Result<Self> {
         let signature = &mut function.sig;
         if let Some(asyncness) = &signature.asyncness {
             return Err(syn::Error::new(
@@ -66,7 +66,7 @@ impl Signature {
                     ));
                 }
                 takes_call = true;
-            } else if let Some(inner) = inside_args(&input.ty) {
+            } else if let Some(inner) = inside("Args", &input.ty) {
                 if let Some(attribute) = input.attrs.first() {
                     return Err(syn::Error::new(
                         attribute.span(),
@@ -75,7 +75,7 @@ impl Signature {
                 }
                 whole = Some((input.span(), inner));
             } else {
-                each.push(parameter(input)?);
+                each.push(parameter(input, attributes)?);
             }
         }
         let arguments = match whole {
@@ -100,11 +100,24 @@ impl Signature {
     }
 }
 
-fn parameter(input: &mut PatType) -> Result<Parameter> {
+impl Arguments {
+    /// The parameters one by one, of a handler that cannot take them as one value.
+    pub(crate) fn each(self) -> Result<Vec<Parameter>> {
+        match self {
+            Self::Each(parameters) => Ok(parameters),
+            Self::Whole(inner) => Err(syn::Error::new(
+                inner.span(),
+                "`Args` is for tools: here each argument is a parameter",
+            )),
+        }
+    }
+}
+
+fn parameter(input: &mut PatType, known: &[&str]) -> Result<Parameter> {
     let Pat::Ident(pattern) = &*input.pat else {
         return Err(syn::Error::new(
             input.pat.span(),
-            "a parameter is a name: it becomes a property",
+            "a parameter is a name: it becomes that of an argument",
         ));
     };
     if matches!(&*input.ty, Type::Reference(_)) {
@@ -115,13 +128,11 @@ fn parameter(input: &mut PatType) -> Result<Parameter> {
     }
     let attributes = std::mem::take(&mut input.attrs);
     for attribute in &attributes {
-        if !["doc", "serde", "schemars"]
-            .iter()
-            .any(|known| attribute.path().is_ident(known))
-        {
+        if !known.iter().any(|known| attribute.path().is_ident(known)) {
+            let (others, last) = known.split_at(known.len() - 1);
             return Err(syn::Error::new(
                 attribute.span(),
-                "only documentation, `serde` and `schemars` work here",
+                format!("only `{}` and `{}` work here", others.join("`, `"), last[0]),
             ));
         }
     }
@@ -142,9 +153,9 @@ fn is_call(kind: &Type) -> bool {
     }
 }
 
-/// `T` of `Args<T>`, under any path.
-fn inside_args(kind: &Type) -> Option<Type> {
-    let segment = last_segment(kind).filter(|segment| segment.ident == "Args")?;
+/// `T` of a `Name<T>`, under any path.
+pub(crate) fn inside(name: &str, kind: &Type) -> Option<Type> {
+    let segment = last_segment(kind).filter(|segment| segment.ident == name)?;
     match &segment.arguments {
         syn::PathArguments::AngleBracketed(generics) => match generics.args.first() {
             Some(syn::GenericArgument::Type(inner)) => Some(inner.clone()),
@@ -168,7 +179,7 @@ mod tests {
     use syn::parse_quote;
 
     fn refusal(mut function: ItemFn) -> String {
-        Signature::take(&mut function)
+        Signature::take(&mut function, &["doc", "serde"])
             .err()
             .map(|error| error.to_string())
             .unwrap_or_default()
@@ -179,7 +190,7 @@ mod tests {
         let mut function: ItemFn = parse_quote! {
             fn f(call: &cofferdam_guest::Call, #[doc = "How many."] mut n: u32) -> String { String::new() }
         };
-        let signature = Signature::take(&mut function).unwrap();
+        let signature = Signature::take(&mut function, &["doc", "serde"]).unwrap();
         assert!(signature.takes_call);
         let Arguments::Each(parameters) = &signature.arguments else {
             panic!("not one by one")
@@ -197,7 +208,7 @@ mod tests {
         let mut function: ItemFn = parse_quote!(
             fn f(Args(a): Args<T>) {}
         );
-        let signature = Signature::take(&mut function).unwrap();
+        let signature = Signature::take(&mut function, &["doc", "serde"]).unwrap();
         assert!(!signature.takes_call);
         let Arguments::Whole(inner) = &signature.arguments else {
             panic!("not the whole")

@@ -104,14 +104,15 @@ class Result:
     def lower(self) -> wit.ToolResult:
         """As the contract has it."""
         return wit.ToolResult(
-            content=[_lower(block) for block in self.content],
+            content=[lower(block) for block in self.content],
             structured=to_json(self.structured),
             is_error=self.is_error,
             meta=to_json(self.meta),
         )
 
 
-def _lower(block: Block) -> wit.Content:
+def lower(block: Block) -> wit.Content:
+    """A block as the contract has it."""
     if isinstance(block, str):
         return wit.Content_Text(wit.TextContent(block, None))
     hints = _hints(block.annotations)

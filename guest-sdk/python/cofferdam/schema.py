@@ -6,9 +6,10 @@ enumerations by their values, unions, dataclasses, and `Annotated` with a `Field
 
 import dataclasses
 import enum
+import inspect
 import types
 import typing
-from typing import Any, Annotated, Literal, Union
+from typing import Any, Annotated, Callable, Literal, Union
 
 
 class Field:
@@ -77,12 +78,23 @@ def _fields(hint: Any) -> dict[str, Member]:
     return members
 
 
+def parameters(function: Callable[..., Any]) -> dict[str, Member]:
+    """The parameters of a function."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    members = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        missing = parameter.default is inspect.Parameter.empty
+        default = dataclasses.MISSING if missing else parameter.default
+        members[name] = Member(hints.get(name, Any), default)
+    return members
+
+
 def of_object(members: dict[str, Member]) -> dict[str, Any]:
     """The schema of an object. A member that may be `None` by default is one that may be left out."""
     properties: dict[str, Any] = {}
     for name, member in members.items():
         if member.default is None:
-            properties[name] = of(_without_none(member.hint))
+            properties[name] = of(without_none(member.hint))
         elif member.default is dataclasses.MISSING:
             properties[name] = of(member.hint)
         else:
@@ -92,10 +104,11 @@ def of_object(members: dict[str, Member]) -> dict[str, Any]:
     return schema | {"required": required} if required else schema
 
 
-def _without_none(hint: Any) -> Any:
+def without_none(hint: Any) -> Any:
+    """The type of a value that is there."""
     if typing.get_origin(hint) is Annotated:
         inner, *fields = typing.get_args(hint)
-        return Annotated[(_without_none(inner), *fields)]
+        return Annotated[(without_none(inner), *fields)]
     if typing.get_origin(hint) in (Union, types.UnionType):
         return Union[tuple(it for it in typing.get_args(hint) if it is not type(None))]
     return hint

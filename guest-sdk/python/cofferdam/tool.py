@@ -3,18 +3,16 @@
 import dataclasses
 import inspect
 import json
-import traceback
 import typing
 from typing import Any, Callable, Literal, TypeVar
 
-from componentize_py_types import Err
 from wit_world import exports
 from wit_world.exports import handler as wit
-from wit_world.imports.types import CallError_MissingFeatures, CallError_Rpc, ToolResult
-from wit_world.imports.types import RpcError as WitRpcError
+from wit_world.imports.types import ToolResult
 
-from . import call, log, schema
-from .errors import INVALID_PARAMS, CallOver, MissingFeatures, RpcError, ToolError
+from . import call, schema
+from .answers import answered
+from .errors import INVALID_PARAMS, CallOver, RpcError, ToolError
 from .results import Result, to_json
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -41,7 +39,7 @@ def tool(
     """
 
     def register(function: F) -> F:
-        members = _parameters(function)
+        members = schema.parameters(function)
         result = _output(function) if output is None else output
         if result is not None and not isinstance(result, dict):
             result = schema.of(result)
@@ -68,16 +66,6 @@ def tool(
     return register
 
 
-def _parameters(function: Callable[..., Any]) -> dict[str, schema.Member]:
-    hints = typing.get_type_hints(function, include_extras=True)
-    members = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        missing = parameter.default is inspect.Parameter.empty
-        default = dataclasses.MISSING if missing else parameter.default
-        members[name] = schema.Member(hints.get(name, Any), default)
-    return members
-
-
 def _output(function: Callable[..., Any]) -> Any:
     result = typing.get_type_hints(function).get("return")
     # The kinds of blocks, and `Result`, are dataclasses of this package.
@@ -93,19 +81,11 @@ class Handler(exports.Handler):
 
     def call_tool(self, asked: wit.ToolCall) -> ToolResult:
         call.begin(asked.features)
-        try:
+        with answered():
             if asked.name not in _TOOLS:
                 raise RpcError(INVALID_PARAMS, f"no tool is named {asked.name}")
             _, run = _TOOLS[asked.name]
-            return Result.of(run(asked.arguments)).lower()
-        except (ToolError, CallOver) as error:
-            return Result([str(error)], is_error=True).lower()
-        except RpcError as error:
-            data = to_json(error.data)
-            raise Err(CallError_Rpc(WitRpcError(error.code, error.message, data))) from None
-        except MissingFeatures as error:
-            raise Err(CallError_MissingFeatures(error.features)) from None
-        except Exception as fault:
-            log.error(f"{type(fault).__name__}: {fault}", traceback=traceback.format_exc())
-            # It is no answer: the run ends as it does when a tool in Rust panics.
-            raise
+            try:
+                return Result.of(run(asked.arguments)).lower()
+            except (ToolError, CallOver) as error:
+                return Result([str(error)], is_error=True).lower()

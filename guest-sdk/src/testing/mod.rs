@@ -31,6 +31,7 @@
 mod run;
 
 use crate::bindings::cofferdam::tool::task::ElicitationAnswer;
+pub use crate::changes::Change;
 use crate::{
     Action, Call, CallStatus, ClientFeatures, InputAnswer, InputRequest, RpcError, ToolResult,
 };
@@ -180,6 +181,12 @@ impl Script {
             InputAnswer::Elicitation(ElicitationAnswer { action, content }),
         )
     }
+}
+
+/// What this thread told by [`changes`](mod@crate::changes) since it was last asked.
+#[must_use]
+pub fn changes() -> Vec<Change> {
+    crate::changes::take()
 }
 
 impl Default for Script {
