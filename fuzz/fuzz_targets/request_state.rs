@@ -6,7 +6,7 @@
 
 #![no_main]
 
-use cofferdam::call::{Call, SealedCall, Sealer, StateError};
+use cofferdam::call::{Call, SealedCall, Sealer, StateError, Target};
 use cofferdam::journal::Origin;
 use cofferdam::limits::REQUEST_STATE_BYTES;
 use cofferdam::protocol::raw;
@@ -14,7 +14,7 @@ use cofferdam::task::Principal;
 use cofferdam_fuzz::{memory, world};
 use libfuzzer_sys::{Corpus, fuzz_target};
 use serde_json::{Map, Value, json};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 static WORLD: LazyLock<world::World> = LazyLock::new(world::World::new);
 
@@ -24,7 +24,8 @@ fuzz_target!(init: setup(), |data: &[u8]| -> Corpus {
     };
     let owner = Principal::anonymous();
     let arguments = raw(&json!({ "a": [1, "two"] }));
-    let call = Call::of(&owner, WORLD.tool("asks"), &arguments);
+    let target = Target::Tool(Arc::clone(WORLD.tool("asks")));
+    let call = Call::of(&owner, &target, &arguments);
     let sealer = Sealer::new(world::KEY);
     let most = (1 << 20) + 256 * data.len();
     memory::within(most, || match form {

@@ -75,6 +75,7 @@ impl World {
         let mirror = Mirror::open(&folder.path().join("registry"));
         let loaded = LiveCatalog::load(CatalogParts {
             sources: vec![Source::new(Location::Path(file), &settings)],
+            folders: Vec::new(),
             runtime: Arc::clone(&runtime),
             settings: settings.clone(),
             archive,
@@ -99,7 +100,7 @@ impl World {
     /// # Panics
     /// If there is none of that name.
     #[must_use]
-    pub fn tool(&self, name: &str) -> &Tool {
+    pub fn tool(&self, name: &str) -> &Arc<Tool> {
         let mut tools = self.tools.iter();
         tools
             .find(|tool| &*tool.name == name)

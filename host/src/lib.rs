@@ -12,6 +12,7 @@ pub mod catalog;
 pub mod commands;
 pub mod config;
 pub mod files;
+pub mod folders;
 pub mod grants;
 pub mod journal;
 pub mod limits;

@@ -14,6 +14,9 @@ pub const LISTEN_TASK_IDS: usize = 1_000;
 /// Sessions of clients of earlier revisions of which a node remembers the log level. More: the one that
 /// was set first is forgotten, and counts as `info`.
 pub const LEGACY_SESSIONS: usize = 10_000;
+/// Bytes of the URIs that sessions of earlier revisions subscribed to and that a node remembers. More: those of
+/// the session that subscribed first are forgotten, unless its stream is open.
+pub const LEGACY_URI_BYTES: usize = 16 << 20;
 /// Data folders that processes on standard input take for the same tools, one each. More: the start is
 /// refused; `--data` names another.
 pub const DATA_FOLDERS: u32 = 1_000;
@@ -72,6 +75,40 @@ pub const STREAM_BACKLOG: usize = 256;
 pub const STREAM_BACKLOG_BYTES: usize = 256 << 10;
 /// Tools one component may offer. More: the component is refused.
 pub const TOOLS_PER_COMPONENT: usize = 1_000;
+/// Prompts one component may offer. More: the component is refused.
+pub const PROMPTS_PER_COMPONENT: usize = 1_000;
+/// Arguments of a prompt. More: the component is refused.
+pub const PROMPT_ARGUMENTS: usize = 64;
+/// Resources one component may tell at load, and in one page of those that it lists later. More: the
+/// component is refused; the page is answered with `-32603`.
+pub const RESOURCES_PER_COMPONENT: usize = 1_000;
+/// Resource templates one component may offer. More: the component is refused.
+pub const TEMPLATES_PER_COMPONENT: usize = 64;
+/// Variables of a resource template. More: the component is refused.
+pub const TEMPLATE_VARIABLES: usize = 16;
+/// Longest URI of a resource, and longest template, bytes. Longer: the component is refused; a request
+/// with one gets `-32602`.
+pub const URI_BYTES: usize = 4_096;
+/// Longest cursor of a component that lists resources, bytes. Longer: `-32603`.
+pub const CURSOR_BYTES: usize = 1_024;
+/// Components that list their resources for one page of `resources/list`. More: `nextCursor`.
+pub const LISTINGS_PER_PAGE: usize = 8;
+/// Values of a completion. More: the first of them, and `hasMore`.
+pub const COMPLETION_VALUES: usize = 100;
+/// Largest file of a folder that is served, bytes, unless its `max-file-bytes` says otherwise. Larger: it is
+/// not listed, and reading it is answered with `-32603`.
+pub const FILE_BYTES: u64 = 1 << 20;
+/// Files and folders in a folder that is served and listed, hidden ones included. More: the folder is refused.
+pub const FOLDER_ENTRIES: usize = 10_000;
+/// Names in the path of a file in such a folder. More: it is not served.
+pub const FOLDER_DEPTH: usize = 32;
+/// Files of one such folder that are read at once. More: reads wait.
+pub const FOLDER_READS: usize = 16;
+/// Most URIs in one `subscriptions/listen`, or in one session of an earlier revision. More: `-32602`.
+pub const LISTEN_URIS: usize = 1_000;
+/// Shortest time between two notifications of one stream about one resource or one list. What changes
+/// meanwhile is told once, when the time is over.
+pub const CHANGE_INTERVAL: Duration = Duration::from_millis(100);
 /// Largest component file, bytes. Larger: the file is refused.
 pub const COMPONENT_BYTES: u64 = 256 << 20;
 /// Deepest nesting of components, and of types, in a component. Deeper: the file is refused.
@@ -222,7 +259,7 @@ pub const HISTORY_SAMPLES: usize = 720;
 /// fewest calls are told together.
 pub const HISTORY_SERIES: usize = 64;
 
-/// How long a client may keep `server/discover` and `tools/list`, milliseconds.
+/// How long a client may keep `server/discover` and lists, milliseconds.
 pub const CACHE_TTL_MS: u64 = 60_000;
 
 /// Limits of the HTTP side (`server.*`).
@@ -244,7 +281,7 @@ pub struct ServerLimits {
     pub max_json_depth: usize,
     /// Values in a request's JSON, counted by its brackets and commas. More: `-32700`.
     pub max_json_values: usize,
-    /// Tools in one page of `tools/list`. More: `nextCursor`.
+    /// Tools in one page of `tools/list`, and likewise of the other lists. More: `nextCursor`.
     pub page_size: usize,
     /// Silence on an event stream before a comment line is sent, milliseconds.
     pub keep_alive_ms: u64,

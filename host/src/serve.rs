@@ -133,13 +133,39 @@ async fn resume(ready: &ReadyServer) -> Result<()> {
 
 fn serving(server: &Server) -> String {
     let now = server.catalog().now();
-    let (tools, components) = (now.tools().count(), now.components().len());
     let number = |of: usize, what: &str| match of {
         1 => format!("1 {what}"),
         more => format!("{more} {what}s"),
     };
-    let (tools, components) = (number(tools, "tool"), number(components, "component"));
-    format!("{tools} from {components}")
+    let offers = [
+        (now.tools().count(), "tool"),
+        (now.prompts().count(), "prompt"),
+        (
+            now.resources().count() + now.templates().count(),
+            "resource",
+        ),
+    ];
+    let mut told: Vec<_> = offers.into_iter().filter(|(of, _)| *of > 0).collect();
+    if told.is_empty() {
+        told.push((0, "tool"));
+    }
+    let told: Vec<_> = told
+        .into_iter()
+        .map(|(of, what)| number(of, what))
+        .collect();
+    let components = number(now.components().len(), "component");
+    let components = format!("{} from {components}", told.join(", "));
+    let shelves = now.shelves();
+    if shelves.is_empty() {
+        return components;
+    }
+    let files = shelves.iter().map(|shelf| shelf.len()).sum();
+    let (files, folders) = (number(files, "file"), number(shelves.len(), "folder"));
+    let files = format!("{files} from {folders}");
+    match now.components().is_empty() {
+        true => files,
+        false => format!("{components}, {files}"),
+    }
 }
 
 /// The signals that a server listens to. Watched before anyone can know that it runs, so that none is

@@ -111,6 +111,12 @@ pub struct Component {
     pub serving_since: String,
     /// How many tools it serves.
     pub tools: usize,
+    /// How many prompts.
+    #[serde(default)]
+    pub prompts: usize,
+    /// How many resources and templates of resources.
+    #[serde(default)]
+    pub resources: usize,
     /// The key that signed it, of those that are trusted.
     pub signed_by: Option<String>,
     /// What it may reach.
@@ -172,7 +178,7 @@ impl Status {
         let catalog = server.catalog().now();
         let components = catalog.components();
         let tools = components.iter().flat_map(|component| {
-            let tools = component.tools.iter();
+            let tools = component.offers.tools.iter();
             tools.map(|tool| Tool::of(component, tool, &metrics.tool(&tool.name)))
         });
         let settings = server.settings();
@@ -222,7 +228,9 @@ impl Component {
             name: served.name.clone(),
             digest: served.digest.clone(),
             serving_since: timestamp(served.since),
-            tools: served.tools.len(),
+            tools: served.offers.tools.len(),
+            prompts: served.offers.prompts.len(),
+            resources: served.offers.resources.len() + served.offers.templates.len(),
             signed_by: served.signer().map(|signer| signer.key().id().to_string()),
             grants: Granted::of(served.grants()),
         }

@@ -107,6 +107,22 @@ const OF_TOOLS: CallFamilies = CallFamilies {
     ),
 };
 
+const OF_OFFERS: CallFamilies = CallFamilies {
+    label: "offer",
+    calls: (
+        "offer_calls",
+        "Requests for a prompt, a resource or a list of resources that were answered or abandoned",
+    ),
+    duration: (
+        "offer_call_duration",
+        "Time from such a request to its answer, or to when its client went away",
+    ),
+    cpu: (
+        "offer_cpu",
+        "CPU time of the instances that answered such requests",
+    ),
+};
+
 const OF_TENANTS: CallFamilies = CallFamilies {
     label: "tenant",
     calls: (
@@ -176,8 +192,20 @@ impl Scrape {
             .collect();
 
         OF_TOOLS.encode(page, &tools)?;
+        // There may be many, most of which nobody ever reads.
+        let labels = catalog.labels().filter(|label| label.contains(':'));
+        let offers = labels.map(|label| (&**label, self.server.metrics().tool(label)));
+        let offers: Vec<_> = offers.filter(|(_, it)| it.all_calls() > 0).collect();
+        OF_OFFERS.encode(page, &offers)?;
         let help = "Tools that are served";
         page.gauge("tools", help, None, catalog.tools().count())?;
+        let help = "Prompts that are served";
+        page.gauge("prompts", help, None, catalog.prompts().count())?;
+        let help = "Resources and templates of resources that are served";
+        let files = catalog.shelves().iter().map(|shelf| 1 + shelf.len());
+        let resources = catalog.resources().count() + catalog.templates().count();
+        let resources = resources + files.sum::<usize>();
+        page.gauge("resources", help, None, resources)?;
         let help = "Components that serve";
         page.gauge("components", help, None, catalog.components().len())?;
         let help = "Components that cannot serve";

@@ -260,6 +260,7 @@ impl ServerBuilder {
             keys,
             settings,
             sources,
+            folders,
             auth,
             tenants,
             webhooks,
@@ -278,7 +279,7 @@ impl ServerBuilder {
         let runtime = Arc::new(runtime);
         // Whatever happens to a file from now on is seen.
         let watch = if settings.server.watch {
-            Watch::new(&sources)
+            Watch::new(&sources, &folders)
                 .inspect_err(|error| tracing::warn!("{error}"))
                 .ok()
         } else {
@@ -296,6 +297,7 @@ impl ServerBuilder {
         let shared = store.as_ref().and_then(|store| store.shared());
         let catalog = LiveCatalog::load(CatalogParts {
             sources,
+            folders,
             runtime: Arc::clone(&runtime),
             settings: settings.clone(),
             archive,

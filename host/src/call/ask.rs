@@ -68,8 +68,10 @@ impl Session {
                     Err(error) => Ok(Err(error)),
                 }
             }
-            // The run could not be repeated with the answers.
-            (_, None) if !self.replays() => Ok(Err(InputError::Unavailable)),
+            // The method has no such answer, or the run could not be repeated with the answers.
+            (_, None) if !self.options.target.may_ask() || !self.replays() => {
+                Ok(Err(InputError::Unavailable))
+            }
             (_, None) => self.ask_before_task(request, requests, needed).await,
         }
     }
@@ -178,7 +180,7 @@ impl Session {
                 }
                 Ok(Asked::Question(question)) => {
                     let until = now().saturating_add_unsigned(self.options.times.answer_ms);
-                    match self.options.tool.component.share_until(until).await {
+                    match self.options.target.component().share_until(until).await {
                         Ok(()) => Reply::Asked(question),
                         Err(error) => Reply::Outcome(Err(error.into())),
                     }
@@ -207,9 +209,9 @@ impl Session {
         let options = &self.options;
         let journal = self.journal.lock();
         let records = journal.records().iter();
-        let component = &options.tool.component;
+        let component = options.target.component();
         let mut sealed = SealedCall {
-            tool: options.tool.own_name.clone(),
+            tool: options.target.own_name().to_owned(),
             source: component.source.to_string(),
             expires_at: now().saturating_add_unsigned(options.times.answer_ms),
             features: options.features,
@@ -228,7 +230,7 @@ impl Session {
             let all = sealed.all_answered();
             return Ok(Asked::Answered { answers, all });
         }
-        let call = Call::of(&options.owner, &options.tool, &options.arguments);
+        let call = Call::of(&options.owner, &options.target, &options.arguments);
         // The call goes on with this version, whatever serves by then.
         component.keep_until(sealed.expires_at);
         let question = sealed.question(&options.sealer, &call)?;

@@ -53,8 +53,8 @@ impl Driver {
         let wall = sleep_until(started + wall_of(&session));
         let detach = session
             .options
-            .tool
-            .detach_after
+            .target
+            .detach_after()
             .map(|after| sleep_until(started + after));
         tokio::pin!(wall, detach);
         while let Some(instance) = &mut run.instance {
@@ -113,17 +113,17 @@ impl Driver {
             let options = &session.options;
             let fence = session.fence();
             let trace = options.trace.as_ref();
-            let name = &options.tool.name;
+            let target = &options.target;
+            let name = target.label();
             let mut span = telemetry.attempt(trace, name, fence.attempt, fence.lease);
             let journal = Arc::clone(&session.journal);
-            let log = GuestLog::new(Arc::clone(&options.tool.name), Arc::clone(&journal));
+            let log = GuestLog::new(Arc::clone(name), Arc::clone(&journal));
             let call = Call {
-                name: options.tool.own_name.clone(),
-                arguments: options.arguments.get().to_owned(),
+                what: target.invocation(&options.arguments),
                 features: options.features,
                 limits: options.setup.limits,
                 journal,
-                grants: Arc::clone(&options.tool.component.grants),
+                grants: Arc::clone(&target.component().grants),
                 place: Place {
                     tenant: Arc::clone(&options.tenant.name),
                     share: options.tenant.limits.share,
@@ -135,7 +135,7 @@ impl Driver {
                 host_calls: telemetry.host_calls(&span),
             };
             let verbs: Arc<dyn Verbs> = Arc::clone(&session) as _;
-            let program = &options.tool.component.program;
+            let program = &target.component().program;
             let returned = runtime.call(program, call, verbs, log).await;
             match &returned {
                 Ok(_) => {}
@@ -169,7 +169,7 @@ impl Driver {
                     grace.as_mut().reset(Instant::now() + self.grace);
                 }
                 () = &mut grace, if cancelled => {
-                    tracing::info!(tool = &*session.options.tool.name, "dropped a run that went on after its call was over");
+                    tracing::info!(tool = &**session.options.target.label(), "dropped a run that went on after its call was over");
                     break;
                 }
                 () = &mut deadline, if is_task && !cancelled => {

@@ -2,12 +2,12 @@
 //! "Multi round-trip requests").
 //!
 //! Invariants: only a server with the same key can read it or make one; it is good for the same
-//! caller, tool, version of the tool and arguments only, and for a time; whatever does not verify is
+//! caller, method, name, version of the component and arguments only, and for a time; whatever does not verify is
 //! refused, and the refusal does not say what is wrong with it.
 
 use super::sealer::Sealer;
 use super::session::{FIRST_RUN, journal_options};
-use crate::catalog::Tool;
+use super::target::Target;
 use crate::journal::{Digest, Entry, Fault, Journal, Origin};
 use crate::limits::REQUEST_STATE_BYTES;
 use crate::protocol::{ClientFeatures, RpcError, check_answer, request_features};
@@ -57,8 +57,10 @@ impl From<StateError> for RpcError {
 pub struct Call<'a> {
     /// Who calls.
     pub owner: &'a Principal,
-    /// Which tool is called.
-    pub tool: &'a str,
+    /// By which method.
+    pub method: &'a str,
+    /// Which tool or prompt is called, or which resource is read.
+    pub name: &'a str,
     /// The digest of the component that the call began with.
     pub digest: &'a str,
     /// With which arguments.
@@ -66,13 +68,14 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// A call of this version of a tool.
+    /// A call of this version of something.
     #[must_use]
-    pub fn of(owner: &'a Principal, tool: &'a Tool, arguments: &'a RawValue) -> Self {
+    pub fn of(owner: &'a Principal, target: &'a Target, arguments: &'a RawValue) -> Self {
         Self {
             owner,
-            tool: &tool.name,
-            digest: &tool.component.digest,
+            method: target.method(),
+            name: target.name(),
+            digest: &target.component().digest,
             arguments,
         }
     }
@@ -82,10 +85,10 @@ impl<'a> Call<'a> {
         let arguments: Value = serde_json::from_str(self.arguments.get()).unwrap_or_default();
         let parts = [
             FORM,
-            "tools/call",
+            self.method,
             &self.owner.tenant,
             &self.owner.subject,
-            self.tool,
+            self.name,
             self.digest,
             &arguments.to_string(),
         ];
@@ -133,7 +136,7 @@ impl From<IndexMap<String, Answered>> for AnsweredTexts {
 /// A call that waits for its client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SealedCall {
-    /// The tool's name in its component.
+    /// What is called, by its name in its component.
     pub tool: String,
     /// Stands for the source of the component.
     pub source: String,

@@ -8,13 +8,13 @@ use super::events::Events;
 use super::progress::ProgressGate;
 use super::request_state::Question;
 use super::sealer::Sealer;
-use crate::catalog::{SealError, Tool};
+use super::target::{Target, Unfit};
 use crate::journal::{Fault, Journal, JournalOptions, Micros, Origin};
 use crate::limits::RunLimits;
 use crate::metrics::{CallCounters, Limit, Metrics};
-use crate::protocol::{Answer, ClientFeatures, Level, RpcError, json_size};
+use crate::protocol::{ClientFeatures, Level, RpcError, json_size};
 use crate::runtime::wit::task::{CallStatus, FinalError};
-use crate::runtime::{Returned, RunError};
+use crate::runtime::{Output, Returned, RunError};
 use crate::task::{
     Answered, Claim, Event, Fence, Inputs, Job, Millis, Principal, Refusal, ReportError, Setup,
     Signals, Task, TaskId, Tasks, Writes, now,
@@ -57,8 +57,8 @@ pub struct CallTimes {
 
 /// What a call starts with.
 pub struct SessionOptions {
-    /// The tool.
-    pub tool: Arc<Tool>,
+    /// What is called.
+    pub target: Target,
     /// The tasks of the server, if it offers any.
     pub tasks: Option<Arc<Tasks>>,
     /// Who calls.
@@ -235,7 +235,7 @@ impl Session {
 
     /// True if the instance may go while the call waits: a later run can learn the same.
     pub(super) fn replays(&self) -> bool {
-        self.options.tool.component.grants.replays()
+        self.options.target.component().grants.replays()
     }
 
     /// True if the instance may go now: nothing would be done twice by it.
@@ -259,7 +259,7 @@ impl Session {
         };
         let mut retry = false;
         let outcome = match result {
-            Ok(Returned::Answer(answer)) => self.seal(answer),
+            Ok(Returned::Output(output)) => self.seal(output),
             Ok(Returned::Error(error)) => Err(self.seal_error(error)),
             // The task goes on in another run; the client of an inline call was answered.
             Err(RunError::Asked) => return,
@@ -269,7 +269,7 @@ impl Session {
             }
             Err(RunError::Journal(Fault::Killed)) if self.killed() => return,
             Err(error) => {
-                tracing::warn!(tool = &*self.options.tool.name, "{error}");
+                tracing::warn!(tool = &**self.options.target.label(), "{error}");
                 if let Some(limit) = error.limit() {
                     self.options.metrics.refuse(limit);
                 }
@@ -282,19 +282,19 @@ impl Session {
     }
 
     /// Gives an answer its final form.
-    pub(super) fn seal(&self, answer: Answer) -> Result<Box<RawValue>, RpcError> {
+    pub(super) fn seal(&self, output: Output) -> Result<Box<RawValue>, RpcError> {
         // The first outcome counts.
-        if answer.is_error && !self.is_over() {
+        if matches!(&output, Output::Tool(answer) if answer.is_error) && !self.is_over() {
             self.state.lock().tool_error = true;
         }
         let limit = self.result_limit();
-        let sealed = self.options.tool.seal(answer, limit);
-        sealed.map_err(|error| match error {
-            SealError::Unfit(_) => RpcError::internal(error.to_string()),
-            SealError::TooLarge(_) => {
+        let sealed = self.options.target.seal(output, limit);
+        sealed.map_err(|unfit| match unfit {
+            Unfit::Error(error) => error,
+            Unfit::TooLarge(what) => {
                 self.options.metrics.refuse(Limit::Result);
                 let key = self.result_limit_key();
-                RpcError::internal(format!("{error}; the limit is {limit} ({key})"))
+                RpcError::internal(format!("{what}; the limit is {limit} ({key})"))
             }
         })
     }
@@ -324,12 +324,7 @@ impl Session {
 
     /// What names that limit.
     fn result_limit_key(&self) -> String {
-        let (limit, tenant) = (self.result_limit(), &self.options.tenant);
-        if tenant.limits.result_bytes.is_some_and(|most| most <= limit) {
-            tenant.key("result-bytes")
-        } else {
-            "sandbox.result-bytes".to_owned()
-        }
+        self.options.tenant.result_key(self.result_limit())
     }
 
     /// A rehearsal ended the run. True: a later run goes on with the task.

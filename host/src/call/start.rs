@@ -23,7 +23,7 @@ impl Session {
         if self.is_over() {
             return Ok(Err(StartError::Final));
         }
-        if self.options.tool.task_support == TaskSupport::None {
+        if self.options.target.task_support() == TaskSupport::None {
             return Ok(Err(StartError::NotAllowed));
         }
         let request = Digest::of(format!("{options:?}").as_bytes());
@@ -97,7 +97,7 @@ impl Session {
             Full::Store => "tasks.max".to_owned(),
         };
         self.options.metrics.refuse(Limit::Tasks);
-        let tool = &*self.options.tool.name;
+        let tool = &**self.options.target.label();
         tracing::warn!(tool, "a call could not become a task (limit {limit})");
     }
 
@@ -129,7 +129,7 @@ impl Session {
         };
         if let Err(error) = self.create(tasks, options, Some(asked)).await {
             // The call goes on inline; its client still waits.
-            tracing::warn!(tool = &*self.options.tool.name, %error, "could not detach a call");
+            tracing::warn!(tool = &**self.options.target.label(), %error, "could not detach a call");
         }
     }
 
@@ -168,7 +168,7 @@ impl Session {
             most_stored: self.options.tenant.limits.max_stored_tasks,
         };
         // Whichever node goes on with the task finds the component.
-        let created = match self.options.tool.component.share_until(now()).await {
+        let created = match self.options.target.component().share_until(now()).await {
             Ok(()) => tasks.create(new, self.signals.clone(), FIRST_RUN).await,
             Err(error) => Err(error),
         };
@@ -199,13 +199,15 @@ impl Session {
 
     fn new_task(&self, options: Checked) -> Task {
         let now = now();
-        let defaults = &self.options.tool.component.tasks;
+        let target = &self.options.target;
+        let component = target.component();
+        let defaults = &component.tasks;
         Task {
             owner: self.options.owner.clone(),
-            tool: self.options.tool.own_name.clone(),
-            served_as: self.options.tool.name.to_string(),
-            source: self.options.tool.component.source.to_string(),
-            digest: self.options.tool.component.digest.clone(),
+            tool: target.own_name().to_owned(),
+            served_as: target.name().to_owned(),
+            source: component.source.to_string(),
+            digest: component.digest.clone(),
             features: self.options.features,
             status: Status::Working,
             message: options.message,

@@ -2,13 +2,14 @@
 
 use super::progress::{Progress, Told, message};
 use super::session::{Phase, Session};
+use super::target::Target;
 use crate::journal::{Digest, Entry, RecordRefused};
 use crate::limits::RECORDS_BYTES;
 use crate::protocol::{Answer, Level, RpcError, notification};
 use crate::runtime::wit::task::{
     CallStatus, FinalError, InputError, RecordError, StartError, StartOptions, Started,
 };
-use crate::runtime::{Halt, Verbs, Waiting};
+use crate::runtime::{Changed, Halt, Output, Verbs, Waiting};
 use crate::task::{Event, Millis, ReportError, Status, TaskId, Writes, now};
 use async_trait::async_trait;
 use serde_json::Value;
@@ -267,7 +268,11 @@ impl Verbs for Session {
     }
 
     async fn complete(&self, answer: Answer) -> Result<Result<(), FinalError>, Halt> {
-        self.finish_early(self.seal(answer)).await
+        // It is a tool's result; what else is called has another kind of result, and returns it.
+        match self.options.target {
+            Target::Tool(_) => self.finish_early(self.seal(Output::Tool(answer))).await,
+            _ => Ok(Err(FinalError::Final)),
+        }
     }
 
     async fn fail(&self, error: RpcError) -> Result<Result<(), FinalError>, Halt> {
@@ -376,6 +381,18 @@ impl Verbs for Session {
         Ok(self.journal.lock().recall(&key)?)
     }
 
+    fn changed(&self, what: Changed<'_>) {
+        // What an earlier run told is not told again.
+        if self.journal.lock().is_replaying() {
+            return;
+        }
+        let component = self.options.target.component();
+        match what {
+            Changed::Resource(uri) => component.resource_updated(uri),
+            Changed::List(kind) => component.list_changed(kind),
+        }
+    }
+
     fn log(&self, level: Level, text: &str, fields: Option<&str>) {
         let wanted = self.options.log_level.is_some_and(|least| level >= least);
         if !wanted || self.task().is_some() || self.journal.lock().is_replaying() {
@@ -387,7 +404,7 @@ impl Verbs for Session {
             None => Value::String(text.to_owned()),
         };
         let params = serde_json::json!({
-            "level": level, "logger": &*self.options.tool.name, "data": data,
+            "level": level, "logger": &**self.options.target.label(), "data": data,
         });
         self.options
             .events

@@ -10,6 +10,7 @@ use super::events::Events;
 use super::ready::Ready;
 use super::sealer::Sealer;
 use super::session::{CallTimes, Session, SessionOptions, journal_of};
+use super::target::Target;
 use crate::catalog::{LiveCatalog, Tool, VersionError};
 use crate::journal::Origin;
 use crate::metrics::CallCounters;
@@ -204,7 +205,7 @@ impl Worker {
         let options = SessionOptions {
             counters: CallCounters::new(metrics.tool(&tool.name), Arc::clone(tenant.metrics())),
             metrics: Arc::clone(metrics),
-            tool,
+            target: Target::Tool(tool),
             tasks: Some(Arc::clone(&self.tasks)),
             owner: task.owner.clone(),
             tenant,

@@ -85,7 +85,12 @@ impl Change {
         Self {
             name: served.name.clone(),
             digest: served.digest.clone(),
-            tools: served.tools.iter().map(|it| it.name.to_string()).collect(),
+            tools: served
+                .offers
+                .tools
+                .iter()
+                .map(|it| it.name.to_string())
+                .collect(),
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// What a file offers: the names of its tools.
+/// What a file offers: the names of its tools, prompts and resources.
 pub(super) struct Offer<N> {
     /// Those of the version that served before.
     pub(super) old: Option<Vec<N>>,
@@ -15,6 +15,17 @@ pub(super) struct Offer<N> {
     pub(super) new: Option<Vec<N>>,
     /// The two are the same version.
     pub(super) same: bool,
+}
+
+impl<N> Offer<N> {
+    /// The names of the version that was chosen.
+    pub(super) fn names(&self, choice: &Choice<N>) -> &[N] {
+        let names = match choice {
+            Choice::New => &self.new,
+            Choice::Old(_) => &self.old,
+        };
+        names.as_deref().unwrap_or_default()
+    }
 }
 
 /// Which version serves.
@@ -25,8 +36,16 @@ pub(super) enum Choice<N> {
     Old(Option<(N, usize)>),
 }
 
-/// Chooses for all files. Of two new versions with one name, the one that was named first has it.
-pub(super) fn choose<N: Copy + Eq + Hash>(offers: &[Offer<N>]) -> Vec<Choice<N>> {
+/// A file that gives way, the name because of which it does, and the file that has it.
+pub(super) type Clash<N> = (usize, N, usize);
+
+/// Chooses for all files. Of two new versions with one name, the one that was named first has it. Names may
+/// be in each other's way though they are not the same: `other_clash` finds that, and lets only a new
+/// version give way.
+pub(super) fn choose<N: Copy + Eq + Hash>(
+    offers: &[Offer<N>],
+    other_clash: impl Fn(&[Choice<N>]) -> Option<Clash<N>>,
+) -> Vec<Choice<N>> {
     let mut choices: Vec<_> = offers
         .iter()
         .map(|offer| match offer.new {
@@ -35,25 +54,20 @@ pub(super) fn choose<N: Copy + Eq + Hash>(offers: &[Offer<N>]) -> Vec<Choice<N>>
         })
         .collect();
     // Each round takes one file back to its old version. Old versions together have unique names.
-    while let Some((loser, name, winner)) = clash(offers, &choices) {
+    while let Some((loser, name, winner)) =
+        clash(offers, &choices).or_else(|| other_clash(&choices))
+    {
         choices[loser] = Choice::Old(Some((name, winner)));
     }
     choices
 }
 
 /// The first name that two files would serve: which of them gives way, and to whom.
-fn clash<N: Copy + Eq + Hash>(
-    offers: &[Offer<N>],
-    choices: &[Choice<N>],
-) -> Option<(usize, N, usize)> {
+fn clash<N: Copy + Eq + Hash>(offers: &[Offer<N>], choices: &[Choice<N>]) -> Option<Clash<N>> {
     let is_new = |index: usize| choices[index] == Choice::New && !offers[index].same;
     let mut owners: HashMap<N, usize> = HashMap::new();
     for (index, (offer, choice)) in offers.iter().zip(choices).enumerate() {
-        let names = match choice {
-            Choice::New => &offer.new,
-            Choice::Old(_) => &offer.old,
-        };
-        for name in names.iter().flatten() {
+        for name in offer.names(choice) {
             match owners.get(name) {
                 None => {
                     owners.insert(*name, index);
@@ -87,7 +101,10 @@ mod tests {
             offer(Some(&[1]), Some(&[1, 2])),
             offer(Some(&[2]), Some(&[2])),
         ];
-        assert_eq!(choose(&offers), [Choice::Old(Some((2, 1))), Choice::New]);
+        assert_eq!(
+            choose(&offers, |_| None),
+            [Choice::Old(Some((2, 1))), Choice::New]
+        );
     }
 
     #[test]
@@ -96,7 +113,7 @@ mod tests {
             offer(Some(&[1, 2]), Some(&[1])),
             offer(Some(&[3]), Some(&[2, 3])),
         ];
-        assert_eq!(choose(&offers), [Choice::New, Choice::New]);
+        assert_eq!(choose(&offers, |_| None), [Choice::New, Choice::New]);
     }
 
     #[test]
@@ -107,7 +124,7 @@ mod tests {
             offer(Some(&[3]), Some(&[2, 3])),
             offer(Some(&[4]), Some(&[4])),
         ];
-        let choices = choose(&offers);
+        let choices = choose(&offers, |_| None);
         assert_eq!(choices[0], Choice::Old(Some((4, 2))));
         assert_eq!(choices[1], Choice::Old(Some((2, 0))));
         assert_eq!(choices[2], Choice::New);
@@ -128,11 +145,10 @@ mod tests {
                 });
                 Offer { old: (!old.is_empty()).then_some(old), new, same }
             }).collect();
-            let choices = choose(&offers);
+            let choices = choose(&offers, |_| None);
             let mut seen = HashSet::new();
             for (offer, choice) in offers.iter().zip(&choices) {
-                let names = match choice { Choice::New => &offer.new, Choice::Old(_) => &offer.old };
-                for name in names.iter().flatten() {
+                for name in offer.names(choice) {
                     prop_assert!(seen.insert(*name), "{name} is served twice");
                 }
                 // An unchanged file is never the one that gives way.

@@ -4,12 +4,17 @@
 //! One reload goes on at a time, beside the calls. A file is read again only if it was changed, or if an
 //! operator asks for it. What nothing needs any more is removed, from memory and from the disk.
 
-use super::choose::{Choice, Offer, choose};
+use super::choose::{Choice, Clash, Offer, choose};
 use super::find::{Found, Look, Stamp, Unreadable, Why, fetch, find};
 use super::load::{Loader, digest, source_id};
+use super::shelves::{self, Looked};
 use super::versions::Versions;
-use super::{Archive, Catalog, Changes, Component, Refused, Served, Tool, VersionError};
+use super::{
+    Archive, Catalog, Changes, Component, Name, Offers, Prompt, Refused, Route, Served, Tool,
+    Updates, VersionError,
+};
 use crate::config::{Location, Source};
+use crate::folders::{Folder, FolderError, Shelf};
 use crate::limits::COMPONENT_BYTES;
 use crate::registry::Mirror;
 use crate::runtime::Runtime;
@@ -31,6 +36,9 @@ pub enum CatalogError {
     /// A path that cannot be read.
     #[error("cannot read {0}: {1}; give a .wasm file or a folder of them")]
     Path(String, String),
+    /// A folder whose files cannot be served.
+    #[error("cannot serve the files of {0}")]
+    Folder(PathBuf, #[source] FolderError),
     /// Components, but none that serves.
     #[error("no component can serve:{}", .0.iter().map(|it| format!("\n  {}: {}", it.name, it.reason)).collect::<String>())]
     NoneServes(Vec<Refused>),
@@ -43,6 +51,8 @@ const NOT_ASKED: &str = "it was not to be had from its registry, which is asked 
 pub struct CatalogParts {
     /// Where components come from.
     pub sources: Vec<Source>,
+    /// Folders whose files are served.
+    pub folders: Vec<Arc<Folder>>,
     /// The sandbox.
     pub runtime: Arc<Runtime>,
     /// Checked settings.
@@ -91,6 +101,7 @@ impl LiveCatalog {
     pub async fn load(parts: CatalogParts) -> Result<Self, CatalogError> {
         let CatalogParts {
             sources,
+            folders,
             runtime,
             settings,
             archive,
@@ -98,6 +109,8 @@ impl LiveCatalog {
             keys,
             shared,
         } = parts;
+        let looked = shelves::first(&folders).await;
+        let looked = looked.map_err(|(path, error)| CatalogError::Folder(path, error))?;
         let live = Self {
             current: ArcSwap::default(),
             changes: watch::Sender::new(()),
@@ -109,6 +122,7 @@ impl LiveCatalog {
                 settings,
                 archive,
                 shared,
+                updates: Arc::default(),
             },
             files: AsyncMutex::default(),
             alive: Mutex::default(),
@@ -127,12 +141,12 @@ impl LiveCatalog {
             return Err(CatalogError::Path(path, why.reason()));
         }
         let mut files = live.files.lock().await;
-        live.change(&mut files, found, unreadable, Look::Everything)
+        live.change(&mut files, found, unreadable, Look::Everything, looked)
             .await;
         drop(files);
         let catalog = live.now();
         catalog.refused.iter().for_each(Refused::log);
-        if catalog.tools.is_empty() && !catalog.refused.is_empty() {
+        if catalog.components.is_empty() && !catalog.refused.is_empty() {
             return Err(CatalogError::NoneServes(catalog.refused.clone()));
         }
         for name in live.loader.settings.tasks.detach_after_ms.keys() {
@@ -153,6 +167,12 @@ impl LiveCatalog {
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
+    }
+
+    /// Who hears of what components say that changed.
+    #[must_use]
+    pub fn updates(&self) -> &Arc<Updates> {
+        &self.loader.updates
     }
 
     /// Where components come from.
@@ -178,7 +198,9 @@ impl LiveCatalog {
             let known = || self.known(&files, &before, source);
             fetched.remove(&source).unwrap_or_else(known)
         });
-        self.change(&mut files, found, unreadable, look).await;
+        let looked = shelves::again(&before.shelves).await;
+        self.change(&mut files, found, unreadable, look, looked)
+            .await;
         let changes = Changes::between(&before, &self.now());
         changes.log(before.refused());
         changes
@@ -224,15 +246,60 @@ impl LiveCatalog {
         if let Some(tool) = catalog.tool_of(digest, name, served_as) {
             return Ok(Arc::clone(tool));
         }
-        // The limits of its calls are kept with them.
-        let newer = catalog.tool(served_as);
-        let grants = newer.map(|newer| Arc::clone(&newer.component.grants));
+        let newer = catalog.tool(served_as).map(|it| Arc::clone(&it.component));
+        drop(catalog);
+        let offers = self.old_version(digest, newer.as_deref(), source).await?;
+        let mut tools = offers.tools.iter();
+        let tool = tools.find(|tool| tool.own_name == name).cloned();
+        tool.ok_or_else(|| VersionError::Nothing(digest.to_owned(), "tool"))
+    }
+
+    /// The version of a prompt that a call began with, where `newer` serves now.
+    ///
+    /// # Errors
+    /// [`VersionError`].
+    pub async fn version_of_prompt(
+        &self,
+        digest: &str,
+        newer: &Prompt,
+        source: &str,
+    ) -> Result<Arc<Prompt>, VersionError> {
+        let component = &newer.component;
+        let offers = self.old_version(digest, Some(component), source).await?;
+        let prompt = offers.prompt(&newer.own_name).cloned();
+        prompt.ok_or_else(|| VersionError::Nothing(digest.to_owned(), "prompt"))
+    }
+
+    /// What a URI led to in the component that a call began with, where `newer` serves it now.
+    ///
+    /// # Errors
+    /// [`VersionError`].
+    pub async fn version_of_resource(
+        &self,
+        digest: &str,
+        newer: &Component,
+        uri: &str,
+        source: &str,
+    ) -> Result<Route, VersionError> {
+        let offers = self.old_version(digest, Some(newer), source).await?;
+        let route = offers.route(uri);
+        route.ok_or_else(|| VersionError::Nothing(digest.to_owned(), "resource"))
+    }
+
+    /// What a component offers that may not serve now. It may reach what `newer` may, which serves in its
+    /// place, or else what its source grants. The limits of its calls are kept with them.
+    async fn old_version(
+        &self,
+        digest: &str,
+        newer: Option<&Component>,
+        source: &str,
+    ) -> Result<Arc<Offers>, VersionError> {
+        let grants = newer.map(|newer| Arc::clone(&newer.grants));
         let grants = grants.or_else(|| {
             let mut sources = self.sources.iter();
             let source = sources.find(|it| source_id(it) == source);
             source.map(|source| Arc::clone(&source.grants))
         });
-        drop(catalog);
         let grants = match grants {
             Some(grants) => grants,
             None if self.loader.shared.is_some() => {
@@ -240,9 +307,9 @@ impl LiveCatalog {
             }
             None => Arc::default(),
         };
-        let tool = self.old.tool(&self.loader, digest, name, grants).await?;
-        self.note_alive(&tool.component);
-        Ok(tool)
+        let offers = self.old.offers(&self.loader, digest, grants).await?;
+        self.note_alive(&offers.component);
+        Ok(offers)
     }
 
     /// Removes what nothing needs: neither what serves or runs now, nor what `needed` names, by
@@ -301,6 +368,7 @@ impl LiveCatalog {
         found: Vec<Found>,
         unreadable: Vec<Unreadable>,
         look: Look,
+        looked: Looked,
     ) {
         let mut before = std::mem::take(files);
         for found in found {
@@ -329,11 +397,13 @@ impl LiveCatalog {
             }
         }
         files.sort_by_key(|file| file.found.source);
-        refused.extend(settle(files));
+        refused.extend(settle(files, &looked.shelves));
+        refused.extend(looked.refused.iter().cloned());
         let components = files.iter().filter_map(|file| file.active.clone());
-        let catalog = Catalog::new(components.collect(), refused);
+        let catalog = Catalog::new(components.collect(), looked.shelves.clone(), refused);
         self.current.store(Arc::new(catalog));
         self.changes.send_replace(());
+        looked.tell(self.updates());
     }
 
     /// What a file has come to.
@@ -385,20 +455,18 @@ impl LiveCatalog {
             return Ok(Arc::clone(active));
         }
         let loader = &self.loader;
-        let tools = loader.tools(&found.name, &digest, &bytes, source, signer);
-        let tools = tools.await?;
+        let offers = loader.offers(&found.name, &digest, &bytes, source, signer);
+        let offers = offers.await?;
         self.loader
             .archive
             .keep(&digest, &bytes)
             .map_err(|error| error.to_string())?;
-        if let Some(tool) = tools.first() {
-            self.note_alive(&tool.component);
-        }
+        self.note_alive(&offers.component);
         Ok(Arc::new(Served {
             name: found.name.clone(),
             digest,
             since: SystemTime::now(),
-            tools,
+            offers,
         }))
     }
 
@@ -454,10 +522,19 @@ fn read(path: PathBuf, stamp: Stamp) -> Result<(Vec<u8>, String), String> {
 }
 
 /// Lets every file's new version serve that can. Gives those that cannot, and why.
-fn settle(files: &mut [File]) -> Vec<Refused> {
-    fn names(served: &Arc<Served>) -> Vec<&str> {
-        served.tools.iter().map(|tool| &*tool.name).collect()
+/// What is a folder's, no component takes.
+fn settle(files: &mut [File], shelves: &[Arc<Shelf>]) -> Vec<Refused> {
+    fn names(served: &Arc<Served>) -> Vec<Name<'_>> {
+        served.offers.names().collect()
     }
+    let folders = shelves.iter().map(|shelf| {
+        let names = vec![Name::Template(shelf.folder().template())];
+        Offer {
+            old: Some(names.clone()),
+            new: Some(names),
+            same: true,
+        }
+    });
     let offers: Vec<_> = files
         .iter()
         .map(|file| Offer {
@@ -468,15 +545,23 @@ fn settle(files: &mut [File]) -> Vec<Refused> {
                 _ => false,
             },
         })
+        .chain(folders)
         .collect();
-    let reasons: Vec<_> = choose(&offers)
+    let reasons: Vec<_> = choose(&offers, |choices| shadow(&offers, choices))
         .into_iter()
         .zip(&*files)
         .map(|(choice, file)| match (choice, &file.there) {
             (Choice::New, _) => None,
             (Choice::Old(Some((name, other))), _) => {
-                let other = &files[other].found.name;
-                Some(format!("tool {name:?} is served by {other} already"))
+                let other = match files.get(other) {
+                    Some(file) => file.found.name.clone(),
+                    None => shelves[other - files.len()]
+                        .folder()
+                        .path()
+                        .display()
+                        .to_string(),
+                };
+                Some(format!("{name} is served by {other} already"))
             }
             (Choice::Old(None), Err(reason)) => Some(reason.replace('\n', " ")),
             (Choice::Old(None), Ok(_)) => None,
@@ -503,4 +588,25 @@ fn settle(files: &mut [File]) -> Vec<Refused> {
         }
     }
     refused
+}
+
+/// A new version with a resource that another file's template stands for, or with a template that stands
+/// for another file's resource: it would take what is the other's.
+fn shadow<'a>(offers: &[Offer<Name<'a>>], choices: &[Choice<Name<'a>>]) -> Option<Clash<Name<'a>>> {
+    let is_new = |index: usize| choices[index] == Choice::New && !offers[index].same;
+    let names = |index: usize| offers[index].names(&choices[index]);
+    let news = (0..offers.len()).filter(|index| is_new(*index));
+    let pairs = news.flat_map(|new| (0..offers.len()).map(move |other| (new, other)));
+    for (new, other) in pairs.filter(|(new, other)| new != other) {
+        // Of two new ones the first stays.
+        if is_new(other) && new < other {
+            continue;
+        }
+        let theirs = names(other);
+        let mut ours = names(new).iter();
+        if let Some(name) = ours.find(|it| theirs.iter().any(|other| it.shadows(other))) {
+            return Some((new, *name, other));
+        }
+    }
+    None
 }

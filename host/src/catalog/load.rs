@@ -1,10 +1,9 @@
-//! From a component's bytes to its tools.
+//! From a component's bytes to what it offers.
 
-use super::{Archive, ArchiveError, Component, Kept, Tool};
+use super::{Archive, ArchiveError, Component, Kept, Offers, Updates};
 use crate::config::Source;
 use crate::grants::Candidate;
 use crate::journal::Digest;
-use crate::limits::TOOLS_PER_COMPONENT;
 use crate::registry;
 use crate::runtime::Runtime;
 use crate::settings::Settings;
@@ -12,13 +11,15 @@ use crate::signature::Signer;
 use crate::store::Shared;
 use std::sync::Arc;
 
-/// What makes tools of components.
+/// What makes tools, prompts and resources of components.
 pub(super) struct Loader {
     pub(super) runtime: Arc<Runtime>,
     pub(super) settings: Settings,
     pub(super) archive: Archive,
     /// Where other nodes keep components, if there may be others.
     pub(super) shared: Option<Arc<dyn Shared>>,
+    /// Who hears of what components say that changed.
+    pub(super) updates: Arc<Updates>,
 }
 
 impl Loader {
@@ -43,19 +44,19 @@ impl Loader {
         Err(missing)
     }
 
-    /// Compiles a component and asks it for its tools. `name` is what it is called in logs; `digest`
+    /// Compiles a component and asks it for what it offers. `name` is what it is called in logs; `digest`
     /// is that of its bytes.
     ///
     /// # Errors
     /// Why it cannot serve.
-    pub(super) async fn tools(
+    pub(super) async fn offers(
         &self,
         name: &str,
         digest: &str,
         bytes: &[u8],
         source: &Source,
         signer: Option<Signer>,
-    ) -> Result<Vec<Arc<Tool>>, String> {
+    ) -> Result<Arc<Offers>, String> {
         let program = self
             .runtime
             .load(digest, bytes)
@@ -74,21 +75,17 @@ impl Loader {
         grants
             .check_imports(imports.iter().map(String::as_str))
             .map_err(|error| error.to_string())?;
-        let listed = self
+        let told = self
             .runtime
-            .list_tools(&program, name, &source.limits)
+            .told(&program, name, &source.limits)
             .await
             .map_err(|error| error.to_string())?;
-        if listed.is_empty() {
-            return Err("it offers no tool".to_owned());
-        }
-        if listed.len() > TOOLS_PER_COMPONENT {
-            return Err(format!(
-                "it offers {} tools; the limit is {TOOLS_PER_COMPONENT}",
-                listed.len()
-            ));
-        }
+        let tools = told.tools.iter();
         let component = Arc::new(Component {
+            name: name.into(),
+            tool_names: tools
+                .map(|tool| format!("{}{}", source.prefix, tool.name))
+                .collect(),
             source: source_id(source).into(),
             digest: digest.to_owned(),
             program,
@@ -97,23 +94,9 @@ impl Loader {
             tasks: source.tasks,
             signer,
             kept: Kept::new(self.archive.clone(), self.shared.clone()),
+            updates: Arc::clone(&self.updates),
         });
-        let mut tools: Vec<Arc<Tool>> = Vec::with_capacity(listed.len());
-        for tool in listed {
-            let name: String = tool.name.chars().take(128).collect();
-            let tool = Tool::new(
-                tool,
-                &source.prefix,
-                Arc::clone(&component),
-                &self.settings.tasks,
-            )
-            .map_err(|reason| format!("tool {name:?}: {reason}"))?;
-            if tools.iter().any(|other| other.name == tool.name) {
-                return Err(format!("it offers the tool {name:?} twice"));
-            }
-            tools.push(Arc::new(tool));
-        }
-        Ok(tools)
+        Offers::new(told, &source.prefix, component, &self.settings.tasks).map(Arc::new)
     }
 }
 

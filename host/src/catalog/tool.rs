@@ -1,10 +1,10 @@
 //! A tool that can be called: its description, its schemas, its program.
 
-use super::Kept;
+use super::{Kept, Updates};
 use crate::grants::Grants;
 use crate::limits::{RunLimits, TaskDefaults, TaskLimits};
 use crate::protocol::{
-    Answer, Content, HeaderParam, Schema, header_params, json_size, parse_guest_json, raw,
+    Answer, Content, HeaderParam, Kind, Schema, header_params, parse_guest_json, raw, written,
 };
 use crate::runtime::{Program, wit::handler};
 use crate::signature::Signer;
@@ -17,6 +17,10 @@ use std::time::Duration;
 
 /// A component that serves.
 pub struct Component {
+    /// What the operator calls it: its file.
+    pub name: Arc<str>,
+    /// The names of its tools on the server.
+    pub tool_names: Vec<String>,
     /// Stands for the source that it belongs to.
     pub source: Arc<str>,
     /// Lower-case hexadecimal sha-256 of the file.
@@ -32,9 +36,20 @@ pub struct Component {
     /// Who signed it, of those who are trusted.
     pub signer: Option<Signer>,
     pub(super) kept: Kept,
+    pub(super) updates: Arc<Updates>,
 }
 
 impl Component {
+    /// It says that what a resource holds changed.
+    pub fn resource_updated(&self, uri: &str) {
+        self.updates.resource(&self.source, uri);
+    }
+
+    /// It says that a list of its own changed.
+    pub fn list_changed(&self, kind: Kind) {
+        self.updates.list(&self.source, kind);
+    }
+
     /// Promises that this version can be had until some time, though no task needs it.
     pub fn keep_until(&self, time: Millis) {
         self.kept.promise(&self.digest, time);
@@ -203,29 +218,18 @@ impl Tool {
                 annotations: None,
             });
         }
-        // Written text may be six times as long as what it is made of; what could be too long is
-        // measured before it is written.
-        let size = match answer.weight() {
-            weight if weight > limit / 8 => json_size(&answer),
-            _ => 0,
-        };
-        let result = (size <= limit).then(|| raw(&answer));
-        let size = result.as_ref().map_or(size, |result| result.get().len());
-        match result {
-            Some(result) if size <= limit => Ok(result),
-            _ => Err(SealError::TooLarge(size)),
-        }
+        written(&answer, limit).map_err(SealError::TooLarge)
     }
 }
 
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     (1..=128).contains(&name.len())
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 
-fn schema_text(member: &str, text: String) -> Result<Box<RawValue>, String> {
+pub(super) fn schema_text(member: &str, text: String) -> Result<Box<RawValue>, String> {
     let text = parse_guest_json(text).map_err(|error| format!("{member}: {error}"))?;
     if crate::protocol::is_object(&text) {
         Ok(text)
@@ -235,7 +239,7 @@ fn schema_text(member: &str, text: String) -> Result<Box<RawValue>, String> {
 }
 
 /// A value from text that is known to be JSON.
-fn value(text: &RawValue) -> Value {
+pub(super) fn value(text: &RawValue) -> Value {
     serde_json::from_str(text.get()).unwrap_or_default()
 }
 

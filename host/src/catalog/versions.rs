@@ -4,7 +4,7 @@
 //! there for as long as anything may need it.
 
 use super::load::Loader;
-use super::{ArchiveError, Tool};
+use super::{ArchiveError, Offers};
 use crate::config::{Location, Source};
 use crate::grants::Grants;
 use std::collections::HashMap;
@@ -26,9 +26,9 @@ pub enum VersionError {
         "This server does not know where the component that the call started with ({0}) belongs"
     )]
     Unknown(String),
-    /// The component offers no such tool.
-    #[error("The component that the call started with ({0}) offers no tool of that name any more")]
-    NoTool(String),
+    /// The component offers no such thing.
+    #[error("The component that the call started with ({0}) offers no {1} of that name any more")]
+    Nothing(String, &'static str),
 }
 
 /// Old versions that were needed lately.
@@ -40,35 +40,34 @@ pub(super) struct Versions(Mutex<HashMap<Version, Loaded>>);
 type Version = (String, usize);
 
 struct Loaded {
-    tools: Vec<Arc<Tool>>,
+    offers: Arc<Offers>,
     /// Somebody asked for it since the last look.
     used: bool,
 }
 
 impl Versions {
-    /// A tool of the component with this digest, by its name there; it may reach what `grants` say.
-    pub(super) async fn tool(
+    /// What the component with this digest offers; it may reach what `grants` say.
+    pub(super) async fn offers(
         &self,
         loader: &Loader,
         digest: &str,
-        name: &str,
         grants: Arc<Grants>,
-    ) -> Result<Arc<Tool>, VersionError> {
-        // Tools hold their grants, so no others are at that place as long as they are here.
+    ) -> Result<Arc<Offers>, VersionError> {
+        // Components hold their grants, so no others are at that place as long as they are here.
         let key = (digest.to_owned(), Arc::as_ptr(&grants).addr());
         // Whoever comes while it compiles waits for it.
         let mut versions = self.0.lock().await;
-        if !versions.contains_key(&key) {
-            let tools = load(loader, digest, grants).await?;
-            versions.insert(key.clone(), Loaded { tools, used: true });
-        }
-        let loaded = versions.get_mut(&key);
-        let tool = loaded.and_then(|loaded| {
+        if let Some(loaded) = versions.get_mut(&key) {
             loaded.used = true;
-            let mut tools = loaded.tools.iter();
-            tools.find(|tool| tool.own_name == name).cloned()
-        });
-        tool.ok_or_else(|| VersionError::NoTool(digest.to_owned()))
+            return Ok(Arc::clone(&loaded.offers));
+        }
+        let offers = load(loader, digest, grants).await?;
+        let loaded = Loaded {
+            offers: Arc::clone(&offers),
+            used: true,
+        };
+        versions.insert(key, loaded);
+        Ok(offers)
     }
 
     /// Lets go of versions that nobody asked for since the last time.
@@ -82,7 +81,7 @@ async fn load(
     loader: &Loader,
     digest: &str,
     grants: Arc<Grants>,
-) -> Result<Vec<Arc<Tool>>, VersionError> {
+) -> Result<Arc<Offers>, VersionError> {
     let bytes = loader.kept(digest).await.map_err(|error| {
         // The client is told no path of the server.
         tracing::error!("{error}");
@@ -93,7 +92,7 @@ async fn load(
     let mut source = Source::new(location, &loader.settings);
     source.grants = grants;
     loader
-        .tools(&name, digest, &bytes, &source, None)
+        .offers(&name, digest, &bytes, &source, None)
         .await
         .map_err(|reason| VersionError::Refused(digest.to_owned(), reason))
 }

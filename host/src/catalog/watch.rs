@@ -2,14 +2,16 @@
 //!
 //! Invariant: whatever is done to a watched file or folder is told after it, once the folder was
 //! quiet for [`WATCH_QUIET`] (or [`WATCH_LONGEST`] after the first change). Files that are replaced by
-//! a rename, links that point elsewhere, and folders that are made anew are followed.
+//! a rename, links that point elsewhere, and folders that are made anew are followed. In folders whose files
+//! are served, no link is.
 
 use super::find::is_component;
 use crate::config::{Location, Source};
+use crate::folders::Folder;
 use crate::limits::{WATCH_LONGEST, WATCH_QUIET};
 use crate::signature;
 use notify::event::ModifyKind;
-use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -37,16 +39,19 @@ impl Watch {
     ///
     /// # Errors
     /// [`WatchError`]: the system watches no more files.
-    pub fn new(sources: &[Source]) -> Result<Self, WatchError> {
-        let places = places(sources);
+    pub fn new(sources: &[Source], folders: &[Arc<Folder>]) -> Result<Self, WatchError> {
+        let places = places(sources, folders);
         let changed = Arc::new(Notify::new());
         let (tell, watched) = (Arc::clone(&changed), places.clone());
-        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        let tell = move |event: notify::Result<Event>| {
             // An error may have hidden a change.
             if event.map_or(true, |event| matters(&event, &watched)) {
                 tell.notify_one();
             }
-        })?;
+        };
+        // A link in a folder may lead to all that the system has.
+        let config = Config::default().with_follow_symlinks(false);
+        let mut watcher = RecommendedWatcher::new(tell, config)?;
         watch(&mut watcher, &places)?;
         Ok(Self {
             places,
@@ -74,22 +79,30 @@ impl Watch {
     }
 }
 
-/// A file or a folder that a source names.
+/// A file or a folder that a source names, or a folder whose files are served.
 #[derive(Clone)]
 struct Place {
     path: PathBuf,
     /// The folder that it is in.
     parent: PathBuf,
+    /// Whatever is in it counts, and in the folders in it.
+    whole: bool,
 }
 
-fn places(sources: &[Source]) -> Vec<Place> {
-    let paths = sources.iter().filter_map(|source| match &source.location {
-        Location::Path(path) => Some(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
+fn places(sources: &[Source], folders: &[Arc<Folder>]) -> Vec<Place> {
+    let sources = sources.iter().filter_map(|source| match &source.location {
+        Location::Path(path) => Some((&**path, false)),
         Location::Registry(_) => None,
     });
-    let places = paths.map(|path| Place {
-        parent: path.parent().unwrap_or(&path).to_owned(),
-        path,
+    let folders = folders.iter().filter(|folder| folder.is_listed());
+    let folders = folders.map(|folder| (folder.path(), true));
+    let places = sources.chain(folders).map(|(path, whole)| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Place {
+            parent: path.parent().unwrap_or(&path).to_owned(),
+            path,
+            whole,
+        }
     });
     places.collect()
 }
@@ -97,9 +110,16 @@ fn places(sources: &[Source]) -> Vec<Place> {
 /// Watches what is there of the places. Fails if something is there and cannot be watched.
 fn watch(watcher: &mut RecommendedWatcher, places: &[Place]) -> notify::Result<()> {
     for place in places {
-        for folder in [&place.parent, &place.path] {
+        let within = match place.whole {
+            true => RecursiveMode::Recursive,
+            false => RecursiveMode::NonRecursive,
+        };
+        for (folder, mode) in [
+            (&place.parent, RecursiveMode::NonRecursive),
+            (&place.path, within),
+        ] {
             if folder.is_dir() {
-                watcher.watch(folder, RecursiveMode::NonRecursive)?;
+                watcher.watch(folder, mode)?;
             }
         }
     }
@@ -115,7 +135,9 @@ fn matters(event: &Event, places: &[Place]) -> bool {
         let path = Path::new(name.strip_suffix(signature::END).unwrap_or(&name));
         let mut places = places.iter();
         places.any(|place| {
-            path == place.path || (path.parent() == Some(&place.path) && is_component(path))
+            path == place.path
+                || (path.parent() == Some(&place.path) && is_component(path))
+                || (place.whole && path.starts_with(&place.path))
         })
     };
     match event.kind {
@@ -137,14 +159,17 @@ mod tests {
         let place = |path: &str| Place {
             path: path.into(),
             parent: Path::new(path).parent().unwrap().into(),
+            whole: path.ends_with("texts"),
         };
-        let places = [place("/a/tools"), place("/b/one.wasm")];
+        let places = [place("/a/tools"), place("/b/one.wasm"), place("/b/texts")];
         let written = EventKind::Modify(ModifyKind::Data(DataChange::Any));
         let matters = |kind, path: &str| matters(&Event::new(kind).add_path(path.into()), &places);
         assert!(matters(written, "/a/tools/x.wasm"));
         assert!(matters(written, "/b/one.wasm"));
         assert!(matters(written, "/b/one.wasm.minisig"));
         assert!(matters(written, "/a/tools/x.wasm.minisig"));
+        assert!(matters(written, "/b/texts/a/b.md"));
+        assert!(!matters(written, "/b/texts.md"));
         assert!(!matters(written, "/b/two.wasm"));
         assert!(!matters(written, "/a/tools/log"));
         assert!(!matters(written, "/b/cofferdam.sqlite"));

@@ -176,6 +176,8 @@ mod tests {
                 digest: "0123456789abcdef".repeat(4),
                 serving_since: "2026-01-02T03:04:05Z".to_owned(),
                 tools: 2,
+                prompts: 0,
+                resources: 0,
                 signed_by: None,
                 grants: Granted::default(),
             }],

@@ -83,6 +83,16 @@ pub(super) fn tools(path: &Path) -> Result<(), String> {
     ))
 }
 
+/// A folder whose files are served.
+pub(super) fn folder(path: &Path) -> Result<(), String> {
+    let what = "name a folder that the server's user may read";
+    let unreadable = |error| format!("cannot read {}: {error}; {what}", path.display());
+    if !fs::metadata(path).map_err(unreadable)?.is_dir() {
+        return Err(format!("{} is no folder; {what}", path.display()));
+    }
+    fs::read_dir(path).map(drop).map_err(unreadable)
+}
+
 /// A folder that guests are to be granted must neither hold nor be in a folder or file that is the
 /// server's own, called `what`.
 pub(super) fn apart(granted: &Path, what: &str, own: &Path) -> Result<(), String> {

@@ -5,6 +5,7 @@ use super::raw::{File, ToolsItem};
 use super::{Arguments, ConfigError, around};
 use crate::admin::AdminOptions;
 use crate::auth::Auth;
+use crate::folders::Folder;
 use crate::grants::{GrantPolicy, Grants};
 use crate::limits::{RunLimits, TaskDefaults};
 use crate::registry::{Client, Reference, ReferenceError};
@@ -35,6 +36,8 @@ pub struct Config {
     pub settings: Settings,
     /// Components and folders of them, each with what is put before its tools' names.
     pub sources: Vec<Source>,
+    /// Folders whose files are served.
+    pub folders: Vec<Arc<Folder>>,
     /// Who may call.
     pub auth: Auth,
     /// Where the operator is answered, if anywhere.
@@ -227,7 +230,8 @@ impl Config {
                 ..Source::new(location, &settings)
             });
         }
-        if sources.is_empty() {
+        let folders = place.folders(file.files, &beside)?;
+        if sources.is_empty() && folders.is_empty() {
             return Err(ConfigError::NoTools);
         }
         let tenants = place.tenants(file.tenants, &settings, &beside)?;
@@ -285,6 +289,17 @@ impl Config {
                 Location::Registry(_) => {}
             }
         }
+        for (index, folder) in folders.iter().enumerate() {
+            let at = place.of(&format!("files[{index}].path"));
+            let apart = |what, own| refuse(&at, around::apart(folder.path(), what, own));
+            apart("the data directory", &data)?;
+            for key in keys.old.iter().chain(&keys.now) {
+                apart("a key of request states", key)?;
+            }
+            if let Some(file) = &arguments.config {
+                apart("the configuration", file)?;
+            }
+        }
         for (index, source) in sources.iter().enumerate() {
             let at = place.of(&format!("tools[{index}].grants.directories"));
             for directory in source.grants.directories.iter() {
@@ -311,6 +326,7 @@ impl Config {
             keys,
             settings,
             sources,
+            folders,
             auth,
             admin,
             tenants,

@@ -8,6 +8,7 @@ mod admin;
 mod around;
 mod auth;
 mod check;
+mod files;
 mod grants;
 mod raw;
 mod stdio;
@@ -90,6 +91,8 @@ pub enum ConfigError {
     #[error(transparent)]
     Setting(#[from] SettingsError),
     /// Nothing is served.
-    #[error("nothing to serve: name a component or a folder of them, or [[tools]] in --config")]
+    #[error(
+        "nothing to serve: name a component or a folder of them, or [[tools]] or [[files]] in --config"
+    )]
     NoTools,
 }

@@ -20,6 +20,7 @@ pub(super) struct File {
     pub(super) sandbox: SandboxLimits,
     pub(super) tasks: TaskLimits,
     pub(super) tools: Vec<ToolsItem>,
+    pub(super) files: Vec<Files>,
     pub(super) registry: Registry,
     pub(super) auth: Auth,
     pub(super) admin: Admin,
@@ -108,6 +109,23 @@ pub(super) struct Tools {
     pub(super) limits: Limits,
     #[serde(default)]
     pub(super) tasks: TaskOptions,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Files {
+    /// A folder.
+    pub(super) path: PathBuf,
+    /// What the URIs of its files begin with.
+    pub(super) uri: String,
+    pub(super) title: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) max_file_bytes: Option<u64>,
+    /// Serve what begins with a dot, too.
+    #[serde(default)]
+    pub(super) hidden: bool,
+    /// List the files; true unless it is said.
+    pub(super) index: Option<bool>,
 }
 
 #[derive(Default, Deserialize)]
@@ -233,6 +251,8 @@ fn algorithms() -> Vec<String> {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Tenant {
     pub(super) tools: Option<Vec<String>>,
+    pub(super) prompts: Option<Vec<String>>,
+    pub(super) resources: Option<Vec<String>>,
     pub(super) signed_by: Option<Vec<String>>,
     pub(super) max_instances: Option<usize>,
     pub(super) max_waiting: Option<usize>,

@@ -30,16 +30,31 @@ impl Place<'_> {
                 return self.bad("tenants", "a tenant's name has 1 to 256 bytes");
             }
             let limits = self.tenant_limits(&name, &raw, &whole, settings, several)?;
-            for pattern in raw.tools.iter().flatten() {
-                let inner = pattern.strip_suffix('*').unwrap_or(pattern);
-                if pattern.is_empty() || inner.contains('*') {
-                    let rule = format!("{pattern:?}: a tool's name, or the start of names and a *");
-                    return self.bad(&format!("tenants.{name}.tools"), rule);
+            for (member, patterns, what) in [
+                ("tools", &raw.tools, "tool's name, or the start of names"),
+                (
+                    "prompts",
+                    &raw.prompts,
+                    "prompt's name, or the start of names",
+                ),
+                (
+                    "resources",
+                    &raw.resources,
+                    "resource's URI, or the start of URIs",
+                ),
+            ] {
+                for pattern in patterns.iter().flatten() {
+                    let inner = pattern.strip_suffix('*').unwrap_or(pattern);
+                    if pattern.is_empty() || inner.contains('*') {
+                        let rule = format!("{pattern:?}: a {what} and a *");
+                        return self.bad(&format!("tenants.{name}.{member}"), rule);
+                    }
                 }
             }
             let keys = format!("tenants.{name}.signed-by");
             let keys = self.keys(&keys, raw.signed_by, beside)?;
-            tenants.push(Tenant::new(&name, raw.tools, limits).with_keys(keys));
+            let tenant = Tenant::new(&name, raw.tools, limits).with_keys(keys);
+            tenants.push(tenant.with_offers(raw.prompts, raw.resources));
         }
         Ok(Tenants::new(tenants, whole))
     }

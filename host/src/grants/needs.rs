@@ -40,7 +40,7 @@ pub fn need(import: &str) -> Need {
         return Need::Unknown;
     }
     match (package, name) {
-        ("cofferdam:tool", "types" | "log" | "task") => Need::Nothing,
+        ("cofferdam:tool", "types" | "log" | "task" | "changes") => Need::Nothing,
         ("wasi:cli", "environment") => Need::MayUse(ENVIRONMENT),
         ("wasi:cli", "exit" | "stdin" | "stdout" | "stderr")
         | (

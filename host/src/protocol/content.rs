@@ -1,5 +1,6 @@
 //! What a tool answered, and its form on the wire (MCP `CallToolResult`).
 
+use super::offers::Weighty;
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 use serde::ser::{SerializeMap, SerializeStruct, Serializer};
@@ -120,7 +121,7 @@ pub enum Content {
 
 impl Content {
     /// Bytes of what it holds.
-    fn weight(&self) -> usize {
+    pub(super) fn weight(&self) -> usize {
         let of = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         match self {
             Self::Text { text, .. } => text.len(),
@@ -159,14 +160,14 @@ pub struct Answer {
     pub meta: Map<String, Value>,
 }
 
-impl Answer {
-    /// About how many bytes it holds, its `_meta` left out.
-    #[must_use]
-    pub fn weight(&self) -> usize {
+impl Weighty for Answer {
+    fn weight(&self) -> usize {
         let structured = self.structured.as_ref().map_or(0, |it| it.get().len());
         structured + self.content.iter().map(Content::weight).sum::<usize>()
     }
+}
 
+impl Answer {
     /// A tool error with one text block.
     pub fn tool_error(text: impl Into<String>) -> Self {
         Self {
@@ -197,8 +198,8 @@ impl Serialize for Answer {
     }
 }
 
-/// A tool's `_meta` members, and the server's name.
-struct ResultMeta<'a>(&'a Map<String, Value>);
+/// A guest's `_meta` members, and the server's name.
+pub(super) struct ResultMeta<'a>(pub(super) &'a Map<String, Value>);
 
 impl Serialize for ResultMeta<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

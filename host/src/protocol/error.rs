@@ -23,6 +23,8 @@ pub enum Code {
     InvalidMeta,
     /// Parameters do not fit, or name something unknown.
     InvalidParams,
+    /// There is no such resource. Clients of earlier revisions know another number for it.
+    UnknownResource,
     /// The server or the tool failed.
     Internal,
     /// A header is missing, malformed, or differs from the body.
@@ -45,7 +47,7 @@ impl Code {
             Self::NotAcceptable => (-32600, 406),
             Self::MethodNotFound => (-32601, 404),
             Self::InvalidMeta => (-32602, 400),
-            Self::InvalidParams => (-32602, 200),
+            Self::InvalidParams | Self::UnknownResource => (-32602, 200),
             Self::Internal => (-32603, 200),
             Self::HeaderMismatch => (-32020, 400),
             Self::MissingCapability => (-32021, 400),

@@ -13,9 +13,11 @@ mod input;
 mod json;
 pub mod legacy;
 mod level;
+mod offers;
 mod read;
 mod request;
 mod schema;
+mod template;
 mod wire;
 
 pub use content::{
@@ -30,10 +32,15 @@ pub use id::{IdError, check_id};
 pub use input::{AnswerError, InputRequest, RequestError, check_answer, request_features};
 pub use json::{JsonError, check_depth, is_object, json_size, parse_guest_json, raw, scan};
 pub use level::Level;
+pub use offers::{
+    CacheHints, CacheScope, Completion, Kind, ListedPage, ListedResource, PromptAnswer,
+    PromptMessage, ReadAnswer, ReadContents, Weighty, written,
+};
 pub use read::{object, string};
 pub(crate) use request::trace;
 pub use request::{Meta, Method, Params, Request};
 pub use schema::{Schema, SchemaError};
+pub use template::{TemplateError, UriTemplate, Variable, is_uri};
 pub use wire::{failure, notification, success};
 
 /// The revision of MCP that is served.

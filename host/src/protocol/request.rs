@@ -22,6 +22,12 @@ pub enum Method {
     Discover,
     ToolsList,
     ToolsCall,
+    PromptsList,
+    PromptsGet,
+    ResourcesList,
+    TemplatesList,
+    ResourcesRead,
+    Complete,
     TasksGet,
     TasksUpdate,
     TasksCancel,
@@ -36,6 +42,12 @@ impl Method {
             "server/discover" => Self::Discover,
             "tools/list" => Self::ToolsList,
             "tools/call" => Self::ToolsCall,
+            "prompts/list" => Self::PromptsList,
+            "prompts/get" => Self::PromptsGet,
+            "resources/list" => Self::ResourcesList,
+            "resources/templates/list" => Self::TemplatesList,
+            "resources/read" => Self::ResourcesRead,
+            "completion/complete" => Self::Complete,
             "tasks/get" => Self::TasksGet,
             "tasks/update" => Self::TasksUpdate,
             "tasks/cancel" => Self::TasksCancel,
@@ -74,6 +86,12 @@ pub struct Params<'a> {
     pub request_state: Option<&'a RawValue>,
     #[serde(borrow)]
     pub notifications: Option<&'a RawValue>,
+    #[serde(borrow, rename = "ref")]
+    pub reference: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub argument: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub context: Option<&'a RawValue>,
 }
 
 /// What the client said about itself in this request.

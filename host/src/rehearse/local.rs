@@ -43,6 +43,7 @@ impl World {
         let source = Source::new(Location::Path(component.to_owned()), &settings);
         let catalog = LiveCatalog::load(CatalogParts {
             sources: vec![source],
+            folders: Vec::new(),
             runtime: Arc::clone(&runtime),
             settings: settings.clone(),
             archive: Archive::open(&folder.path().join("components"))?,

@@ -97,7 +97,7 @@ pub(super) fn answer(result: types::ToolResult) -> Result<Answer, String> {
     })
 }
 
-fn content(block: types::Content) -> Result<Content, String> {
+pub(super) fn content(block: types::Content) -> Result<Content, String> {
     Ok(match block {
         types::Content::Text(block) => Content::Text {
             text: block.text,
@@ -140,7 +140,9 @@ fn content(block: types::Content) -> Result<Content, String> {
     })
 }
 
-fn annotations(hints: Option<types::Annotations>) -> Result<Option<Annotations>, String> {
+pub(super) fn annotations(
+    hints: Option<types::Annotations>,
+) -> Result<Option<Annotations>, String> {
     let Some(hints) = hints else { return Ok(None) };
     if hints
         .priority
@@ -155,7 +157,7 @@ fn annotations(hints: Option<types::Annotations>) -> Result<Option<Annotations>,
     }))
 }
 
-fn role(role: types::Role) -> Role {
+pub(super) fn role(role: types::Role) -> Role {
     match role {
         types::Role::User => Role::User,
         types::Role::Assistant => Role::Assistant,

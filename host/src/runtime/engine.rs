@@ -73,7 +73,7 @@ impl Runtime {
         })?;
         let mut linker = Linker::new(&engine);
         super::wasi::add_to_linker(&mut linker).map_err(EngineError::Link)?;
-        wit::Tool::add_to_linker::<_, HasSelf<Guest>>(&mut linker, |guest| guest)
+        wit::Everything::add_to_linker::<_, HasSelf<Guest>>(&mut linker, |guest| guest)
             .map_err(EngineError::Link)?;
         Ok(Self {
             clock: EpochClock::start(&engine),

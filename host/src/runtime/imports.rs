@@ -6,12 +6,12 @@ use super::convert;
 use super::http::{Outside, Requests};
 use super::meter::MemoryLimiter;
 use super::output::{GuestLog, Stdio, cut};
-use super::verbs::{Verbs, Waiting};
-use super::wit::{log, task, types};
+use super::verbs::{Changed, Verbs, Waiting};
+use super::wit::{changes, log, task, types};
 use crate::grants::{Grants, Names};
 use crate::journal::Journal;
 use crate::limits;
-use crate::protocol::{Level, parse_guest_json};
+use crate::protocol::{Kind, Level, is_uri, parse_guest_json};
 use crate::telemetry::{HostCallKind, HostCalls, Span};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -226,6 +226,25 @@ fn checked(
             Ok((key, wire))
         })
         .collect()
+}
+
+impl changes::Host for Guest {
+    fn resource_updated(&mut self, uri: String) -> Result<()> {
+        // What cannot be a resource's is none of its component's.
+        if is_uri(&uri) {
+            self.verbs.changed(Changed::Resource(&uri));
+        }
+        Ok(())
+    }
+
+    fn list_changed(&mut self, what: changes::ChangedList) -> Result<()> {
+        self.verbs.changed(Changed::List(match what {
+            changes::ChangedList::Tools => Kind::Tools,
+            changes::ChangedList::Prompts => Kind::Prompts,
+            changes::ChangedList::Resources => Kind::Resources,
+        }));
+        Ok(())
+    }
 }
 
 impl log::Host for Guest {

@@ -9,12 +9,15 @@ mod cache;
 mod compile;
 mod convert;
 mod engine;
+mod exports;
 mod http;
 mod imports;
 mod inspect;
+mod invoke;
 mod meter;
 mod names;
 mod no_call;
+mod offers;
 mod output;
 mod program;
 mod queue;
@@ -26,14 +29,17 @@ pub use cache::CompileCache;
 pub use compile::{CompileError, Compiler, CompilerArguments, compile_standard_input};
 pub use convert::{features_from_wit, features_to_wit};
 pub use engine::{EngineError, Place, Runtime};
+pub use exports::Told;
 pub use inspect::Defect;
 #[doc(hidden)] // For the fuzz target.
 pub use inspect::{imports, inspect};
+pub use invoke::{Invocation, Output, Reference};
 pub use no_call::NoCall;
+pub(crate) use offers::{definition as resource_definition, template as template_definition};
 pub use output::GuestLog;
 pub use program::{Call, LoadError, Program, Returned, RunError};
 pub use queue::Share;
-pub use verbs::{Halt, Verbs, Waiting};
+pub use verbs::{Changed, Halt, Verbs, Waiting};
 
 /// The guest contract of `wit/`, as Rust types.
 #[allow(missing_docs, reason = "documented in wit/")]
@@ -46,15 +52,17 @@ pub use verbs::{Halt, Verbs, Waiting};
 pub mod wit {
     wasmtime::component::bindgen!({
         path: "../wit",
-        world: "tool",
+        world: "everything",
         imports: {
             "cofferdam:tool/log.write": trappable,
+            "cofferdam:tool/changes.resource-updated": trappable,
+            "cofferdam:tool/changes.list-changed": trappable,
             "cofferdam:tool/task.cancelled": trappable,
             default: async | trappable,
         },
         exports: { default: async },
     });
 
-    pub use self::cofferdam::tool::{log, task, types};
-    pub use exports::cofferdam::tool::handler;
+    pub use self::cofferdam::tool::{changes, log, task, types};
+    pub use exports::cofferdam::tool::{completion, handler, prompts, resources};
 }

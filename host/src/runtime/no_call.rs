@@ -2,7 +2,7 @@
 //!
 //! Invariant: there is nothing to change, so each says that the call is over.
 
-use super::verbs::{Halt, Verbs, Waiting};
+use super::verbs::{Changed, Halt, Verbs, Waiting};
 use super::wit::task::{self, CallStatus, FinalError, InputError, RecordError, StartError};
 use crate::protocol::{Answer, Level, RpcError};
 use async_trait::async_trait;
@@ -62,6 +62,8 @@ impl Verbs for NoCall {
     async fn recall(&self, _: String) -> Result<Option<Vec<u8>>, Halt> {
         Ok(None)
     }
+
+    fn changed(&self, _: Changed<'_>) {}
 
     fn log(&self, _: Level, _: &str, _: Option<&str>) {}
 }

@@ -3,55 +3,52 @@
 //! Invariant: a run ends in an answer or in an error that names its cause; a trap, a limit or
 //! nonsense from the guest never harms anything but the run.
 
-use super::account::Accounts;
 use super::compile::{CompileError, one_line};
-use super::convert;
 use super::engine::{Place, Runtime};
+use super::exports::Exports;
 use super::http::Outside;
 use super::imports::Guest;
+use super::invoke::{Invocation, Output, invoke};
 use super::meter::{CpuMeter, MemoryLimiter, Metered};
-use super::no_call::NoCall;
 use super::output::GuestLog;
 use super::verbs::{Halt, Verbs};
-use super::wit::{Tool, ToolPre, handler, types};
 use crate::grants::Grants;
-use crate::journal::{Fault, Journal, JournalOptions, Seed, Time};
+use crate::journal::{Fault, Journal};
 use crate::limits::{self, RunLimits};
 use crate::metrics::{CallCounters, Limit, Metrics};
-use crate::protocol::{Answer, ClientFeatures, RpcError};
+use crate::protocol::{ClientFeatures, RpcError};
 use crate::telemetry::HostCalls;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
-use wasmtime::component::{ComponentExportIndex, Instance, ResourceTableError, TypedFunc};
+use wasmtime::component::{Instance, InstancePre, ResourceTableError};
 use wasmtime::{Store, Trap, UpdateDeadline};
 
 /// A component that was compiled and linked.
 pub struct Program {
-    pre: ToolPre<Guest>,
-    /// Where its `call-tool` is: a call needs nothing else of it.
-    call_tool: ComponentExportIndex,
+    pre: InstancePre<Guest>,
+    /// Where its exports are: a call needs nothing else of it.
+    pub(super) exports: Exports,
 }
-
-/// What a component exports.
-const HANDLER: &str = "cofferdam:tool/handler@0.1.0";
-
-/// `call-tool` of an instance.
-type CallTool<'a> =
-    TypedFunc<(&'a handler::ToolCall,), (Result<types::ToolResult, types::CallError>,)>;
 
 impl Program {
     /// Size of its native code with what belongs to it, bytes.
     #[must_use]
     pub fn native_bytes(&self) -> usize {
-        let image = self.pre.instance_pre().component().image_range();
+        let image = self.pre.component().image_range();
         (image.end as usize).saturating_sub(image.start as usize)
+    }
+
+    /// True if it completes arguments.
+    #[must_use]
+    pub fn completes(&self) -> bool {
+        self.exports.completion.is_some()
     }
 
     /// Names of what it imports.
     #[must_use]
     pub fn imports(&self) -> Vec<String> {
-        let component = self.pre.instance_pre().component();
+        let component = self.pre.component();
         let imports = component.component_type();
         let imports = imports.imports(component.engine());
         imports.map(|(name, _)| name.to_owned()).collect()
@@ -64,12 +61,12 @@ pub enum LoadError {
     /// Not a component, or one that cannot be compiled within the limits.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// It imports what nothing provides, or does not export a handler.
+    /// It imports what nothing provides, or exports too little to serve.
     #[error("does not fit the world cofferdam:tool: {0}")]
     Link(String),
-    /// It does not tell its tools.
-    #[error("list-tools: {0}")]
-    List(RunError),
+    /// It does not tell what it offers; the function that was called.
+    #[error("{0}: {1}")]
+    List(&'static str, RunError),
 }
 
 /// Why a run ended without an answer.
@@ -203,10 +200,8 @@ impl From<RunError> for RpcError {
 
 /// What to run.
 pub struct Call {
-    /// The tool's name.
-    pub name: String,
-    /// A JSON object.
-    pub arguments: String,
+    /// Which export, and with what.
+    pub what: Invocation,
     /// What the client declared.
     pub features: ClientFeatures,
     /// What the call started with.
@@ -229,7 +224,7 @@ pub struct Call {
 #[derive(Debug)]
 pub enum Returned {
     /// A result.
-    Answer(Answer),
+    Output(Output),
     /// A JSON-RPC error.
     Error(RpcError),
 }
@@ -252,12 +247,9 @@ impl Runtime {
         let pre = self
             .linker
             .instantiate_pre(&component)
-            .and_then(ToolPre::new)
             .map_err(|error| LoadError::Link(self.with_hint(one_line(&error))))?;
-        let handler = component.get_export_index(None, HANDLER);
-        let call_tool = component.get_export_index(handler.as_ref(), "call-tool");
-        let call_tool = call_tool.ok_or_else(|| LoadError::Link(format!("no {HANDLER}")))?;
-        Ok(Program { pre, call_tool })
+        let exports = Exports::of(&component).map_err(LoadError::Link)?;
+        Ok(Program { pre, exports })
     }
 
     /// The engine names the sizes of a memory that never fits; we name the setting.
@@ -270,57 +262,6 @@ impl Runtime {
         } else {
             text
         }
-    }
-
-    /// Asks a component for its tools, in a short instance with the memory of these limits.
-    ///
-    /// # Errors
-    /// [`LoadError::List`].
-    pub async fn list_tools(
-        &self,
-        program: &Program,
-        name: &str,
-        limits: &RunLimits,
-    ) -> Result<Vec<handler::Tool>, LoadError> {
-        let journal = Arc::new(Mutex::new(Journal::new(JournalOptions {
-            seed: Seed::random(),
-            attempt: 1,
-            started: Time::System.start(),
-            time: Time::System,
-            limit: limits.journal_bytes,
-            kill_after: None,
-        })));
-        let guest = Guest::new(
-            Arc::new(NoCall),
-            Arc::clone(&journal),
-            GuestLog::new(name.into(), journal),
-            MemoryLimiter::new(limits, &Accounts::default()),
-            Arc::default(),
-            Outside::default(),
-        );
-        let guest = guest.map_err(|error| LoadError::List(RunError::Trap(error.to_string())))?;
-        let place = Place {
-            tenant: "".into(),
-            share: self.whole_share(),
-            accounts: Accounts::default(),
-            patient: true,
-        };
-        let list = self.run(
-            program,
-            guest,
-            self.limits.cpu_ms,
-            &place,
-            None,
-            async |instance, store| {
-                let tool = Tool::new(&mut *store, instance)?;
-                tool.cofferdam_tool_handler().call_list_tools(store).await
-            },
-        );
-        let millis = limits::LIST_TOOLS_TIME.as_millis() as u64;
-        tokio::time::timeout(limits::LIST_TOOLS_TIME, list)
-            .await
-            .unwrap_or(Err(RunError::Wall(millis, "limit for list-tools")))
-            .map_err(LoadError::List)
     }
 
     /// Runs a handler in a fresh instance. Dropping the future drops the instance.
@@ -349,11 +290,7 @@ impl Runtime {
         )
         .map_err(|error| RunError::Trap(error.to_string()))?;
         let (cpu_ms, place, metrics) = (call.limits.cpu_ms, call.place, call.metrics);
-        let call = handler::ToolCall {
-            name: call.name,
-            arguments: call.arguments,
-            features: convert::features_to_wit(call.features),
-        };
+        let (what, features) = (call.what, call.features);
         let returned = self
             .run(
                 program,
@@ -361,25 +298,13 @@ impl Runtime {
                 cpu_ms,
                 &place,
                 Some(metrics),
-                async |instance, store| {
-                    let call_tool: CallTool<'_> =
-                        instance.get_typed_func(&mut *store, program.call_tool)?;
-                    let (returned,) = call_tool.call_async(store, (&call,)).await?;
-                    Ok(returned)
-                },
+                async |instance, store| invoke(program, what, features, instance, store).await,
             )
             .await?;
-        match returned {
-            Ok(result) => convert::answer(result)
-                .map(Returned::Answer)
-                .map_err(RunError::Malformed),
-            Err(error) => convert::call_error(error)
-                .map(Returned::Error)
-                .map_err(RunError::Malformed),
-        }
+        returned.checked()
     }
 
-    async fn run<T>(
+    pub(super) async fn run<T>(
         &self,
         program: &Program,
         guest: Guest,
@@ -392,11 +317,7 @@ impl Runtime {
         let meter = Arc::new(CpuMeter::new(place.accounts.cpu.clone(), metrics));
         let mut store = self.store(guest, cpu_ms, &meter, &place.tenant);
         let work = async {
-            let instance = program
-                .pre
-                .instance_pre()
-                .instantiate_async(&mut store)
-                .await?;
+            let instance = program.pre.instantiate_async(&mut store).await?;
             work(&instance, &mut store).await
         };
         let result = Metered {

@@ -4,7 +4,7 @@ use super::wit::task::{
     CallStatus, FinalError, InputError, RecordError, StartError, StartOptions, Started,
 };
 use crate::journal::{Fault, Micros};
-use crate::protocol::{Answer, Level, RpcError};
+use crate::protocol::{Answer, Kind, Level, RpcError};
 use async_trait::async_trait;
 use serde_json::Value;
 
@@ -29,6 +29,15 @@ pub enum Waiting {
     For(u64),
     /// Until the call's clock shows this.
     Until(Micros),
+}
+
+/// What a guest says that changed.
+#[derive(Clone, Copy, Debug)]
+pub enum Changed<'a> {
+    /// What the resource of this URI holds.
+    Resource(&'a str),
+    /// What a list of its component shows.
+    List(Kind),
 }
 
 /// The verbs of one call. The documentation of each is in `wit/task.wit`.
@@ -57,6 +66,8 @@ pub trait Verbs: Send + Sync {
     /// done.
     async fn flush(&self) -> Result<Result<(), FinalError>, Halt>;
     async fn recall(&self, key: String) -> Result<Option<Vec<u8>>, Halt>;
+    /// Tells whoever listens what changed (`wit/changes.wit`).
+    fn changed(&self, what: Changed<'_>);
     /// A log line for the client; the server's log has it already.
     fn log(&self, level: Level, message: &str, fields: Option<&str>);
 }

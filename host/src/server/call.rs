@@ -1,25 +1,28 @@
-//! `tools/call`: everything that is checked before a handler runs.
+//! Calls of what components offer: everything that is checked before a handler runs.
+//!
+//! Invariant: `tools/call`, `prompts/get`, `resources/read` and what else calls a component are one path;
+//! what is called is found by its method's own file, and from then on a [`Target`].
 
 use super::discover::Interim;
-use super::{MethodResult, Server, sees};
+use super::{MethodResult, Server};
 use crate::call::{
-    Call, Events, Question, Reply, Resumed, SealedCall, Session, SessionOptions, begin,
+    Call, Events, Question, Reply, Resumed, SealedCall, Session, SessionOptions, Target, begin,
 };
-use crate::catalog::{TaskSupport, Tool};
-use crate::metrics::{CallCounters, Outcome};
+use crate::catalog::{Component, Sight as _, TaskSupport, Tool};
+use crate::metrics::{CallCounters, Counting, Outcome};
 use crate::protocol::{
     Answer, ClientFeatures, Headers, Level, Request, RpcError, object, raw, string, success,
 };
 use crate::task::{TaskView, now};
-use crate::telemetry::TraceContext;
+use crate::telemetry::{Span, TraceContext};
 use crate::tenants::Caller;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A `tools/call` of any revision.
-pub(super) struct ToolCall<'a> {
-    pub(super) name: Option<&'a RawValue>,
+/// A call of any revision.
+pub(super) struct Asking<'a> {
     pub(super) arguments: Option<&'a RawValue>,
     pub(super) input_responses: Option<&'a RawValue>,
     pub(super) request_state: Option<&'a RawValue>,
@@ -31,11 +34,10 @@ pub(super) struct ToolCall<'a> {
     pub(super) trace: Option<TraceContext>,
 }
 
-impl<'a> ToolCall<'a> {
-    fn of(request: &Request<'a>) -> Self {
+impl<'a> Asking<'a> {
+    pub(super) fn of(request: &Request<'a>) -> Self {
         let Request { params, meta, .. } = request;
         Self {
-            name: params.name,
             arguments: params.arguments,
             input_responses: params.input_responses,
             request_state: params.request_state,
@@ -55,57 +57,55 @@ impl Server {
         headers: &Headers<'_>,
         events: &Arc<Events>,
     ) -> MethodResult {
-        let call = ToolCall::of(request);
-        let id = request.id;
-        Ok(match self.reply(caller, call, headers, events).await? {
-            Reply::Outcome(result) => success(id, result?),
-            Reply::Task(task_id, task) => success(id, TaskView::Created(task_id, &task)),
-            Reply::Asked(question) => success(id, Interim::new(*question)),
-        })
+        let (name, call) = (request.params.name, Asking::of(request));
+        let reply = self.tool_reply(caller, name, call, headers, events).await?;
+        answer(request.id, reply)
     }
 
     /// Calls a tool, and counts what it came to.
-    pub(super) async fn reply(
+    pub(super) async fn tool_reply(
         &self,
         caller: &Caller,
-        mut call: ToolCall<'_>,
+        name: Option<&RawValue>,
+        mut call: Asking<'_>,
         headers: &Headers<'_>,
         events: &Arc<Events>,
     ) -> Result<Reply, RpcError> {
-        let name = call.name;
         let name = name.ok_or_else(|| RpcError::invalid_params("Missing name"))?;
         let name = string("name", name)?;
         // A tool that the caller does not see is none.
         let catalog = self.catalog.now();
         let tool = catalog.tool(&name);
-        let tool = tool.filter(|tool| sees(&caller.tenant, tool)).cloned();
+        let tool = tool.filter(|tool| caller.tenant.tool(tool)).cloned();
         drop(catalog);
         let tool = tool
             .ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {}", shorten(&name))))?;
-        let of_tool = self.driver.metrics.tool(&tool.name);
-        let counters = CallCounters::new(of_tool, Arc::clone(caller.tenant.metrics()));
-        let counting = counters.begin();
-        let mut span = self.driver.telemetry.call(call.trace.as_ref(), &tool.name);
-        // What comes of the call goes on from its own span.
-        call.trace = span.context(call.trace.as_ref());
+        let (counters, counted) = self.count(caller, "tools/call", &tool.name, &mut call.trace);
         let call = self.call(caller, &call, headers, events, tool, counters);
-        let (outcome, reply) = match call.await {
-            Ok((outcome, reply)) => (outcome, Ok(reply)),
-            Err(error) => (Outcome::Error, Err(error)),
-        };
-        counting.end(outcome);
-        span.set("cofferdam.outcome", outcome.name());
-        if matches!(outcome, Outcome::Error | Outcome::ToolError) {
-            span.fail(outcome.name());
-        }
-        reply
+        counted.end(call.await)
+    }
+
+    /// Counts a call, and traces it: what comes of it goes on from its own span.
+    pub(super) fn count(
+        &self,
+        caller: &Caller,
+        method: &'static str,
+        label: &str,
+        trace: &mut Option<TraceContext>,
+    ) -> (CallCounters, Counted) {
+        let of_label = self.driver.metrics.tool(label);
+        let counters = CallCounters::new(of_label, Arc::clone(caller.tenant.metrics()));
+        let counting = counters.begin();
+        let span = self.driver.telemetry.call(trace.as_ref(), method, label);
+        *trace = span.context(trace.as_ref());
+        (counters, Counted { counting, span })
     }
 
     /// Calls a tool that there is, and tells what it came to.
     async fn call(
         &self,
         caller: &Caller,
-        request: &ToolCall<'_>,
+        request: &Asking<'_>,
         headers: &Headers<'_>,
         events: &Arc<Events>,
         tool: Arc<Tool>,
@@ -139,21 +139,39 @@ impl Server {
             Err(answer) => return Ok((Outcome::ToolError, Reply::Outcome(Ok(raw(&answer))))),
         };
 
-        let call = Call::of(&caller.principal, &tool, &arguments);
+        let target = Target::Tool(tool);
+        let run = self.run(caller, request, events, target, arguments, state, counters);
+        run.await
+    }
+
+    /// Runs a call of something that there is, whose arguments fit it, and tells what it came to.
+    #[expect(clippy::too_many_arguments, reason = "each is of its own")]
+    pub(super) async fn run(
+        &self,
+        caller: &Caller,
+        request: &Asking<'_>,
+        events: &Arc<Events>,
+        target: Target,
+        arguments: Box<RawValue>,
+        state: Option<Cow<'_, str>>,
+        counters: CallCounters,
+    ) -> Result<(Outcome, Reply), RpcError> {
+        let features = request.features;
+        let call = Call::of(&caller.principal, &target, &arguments);
         let responses = request.input_responses;
         let length = responses.map_or(0, |responses| responses.get().len());
         let read = || responses.map(|responses| object("inputResponses", responses));
         let responses = self.large.work(length, read).await.transpose()?;
         let responses = responses.unwrap_or_default();
         let (resumed, offered) = match &state {
-            None => (self.begin(caller, &tool, features), responses),
+            None => (self.begin(caller, &target, features), responses),
             Some(state) => match self.go_on(&call, features, state, &responses)? {
                 Ok(resumed) => (resumed, Map::new()),
                 Err(question) => return Ok((Outcome::Asked, Reply::Asked(Box::new(question)))),
             },
         };
         let options = SessionOptions {
-            tool,
+            target,
             tasks: self.tasks.clone(),
             owner: caller.principal.clone(),
             tenant: Arc::clone(&caller.tenant),
@@ -193,19 +211,12 @@ impl Server {
         arguments: Option<&RawValue>,
         state: &str,
     ) -> Result<Arc<Tool>, RpcError> {
-        let digest = SealedCall::digest(state);
-        if digest == newer.component.digest {
+        let name = ("tools/call", &*newer.name);
+        let sealed = self.other_version(caller, &newer.component, name, arguments, state)?;
+        let Some(sealed) = sealed else {
             return Ok(newer);
-        }
-        let none = raw(&Map::new());
-        let call = Call {
-            owner: &caller.principal,
-            tool: &newer.name,
-            digest,
-            arguments: arguments.unwrap_or(&none),
         };
-        // Nothing is loaded because a client says so.
-        let sealed = SealedCall::open(&self.sealer, &call, state, now())?;
+        let digest = SealedCall::digest(state);
         let version = self
             .catalog
             .version(digest, &sealed.tool, &newer.name, &sealed.source);
@@ -214,9 +225,35 @@ impl Server {
             .map_err(|error| RpcError::internal(error.to_string()))
     }
 
+    /// What a client brought back of a call that began with another version of what serves it now; `None`
+    /// if it began with this one.
+    pub(super) fn other_version(
+        &self,
+        caller: &Caller,
+        newer: &Component,
+        (method, name): (&'static str, &str),
+        arguments: Option<&RawValue>,
+        state: &str,
+    ) -> Result<Option<SealedCall>, RpcError> {
+        let digest = SealedCall::digest(state);
+        if digest == newer.digest {
+            return Ok(None);
+        }
+        let none = raw(&Map::new());
+        let call = Call {
+            owner: &caller.principal,
+            method,
+            name,
+            digest,
+            arguments: arguments.unwrap_or(&none),
+        };
+        // Nothing is loaded because a client says so.
+        Ok(Some(SealedCall::open(&self.sealer, &call, state, now())?))
+    }
+
     /// A call that begins.
-    fn begin(&self, caller: &Caller, tool: &Tool, features: ClientFeatures) -> Resumed {
-        let limits = caller.tenant.bounded(tool.component.limits);
+    fn begin(&self, caller: &Caller, target: &Target, features: ClientFeatures) -> Resumed {
+        let limits = caller.tenant.bounded(target.component().limits);
         let (setup, journal) = begin(limits, &self.origin);
         Resumed {
             features,
@@ -249,6 +286,40 @@ impl Server {
     }
 }
 
+/// A call that is counted and traced.
+pub(super) struct Counted {
+    counting: Counting,
+    span: Span,
+}
+
+impl Counted {
+    /// It came to this.
+    pub(super) fn end(
+        mut self,
+        result: Result<(Outcome, Reply), RpcError>,
+    ) -> Result<Reply, RpcError> {
+        let (outcome, reply) = match result {
+            Ok((outcome, reply)) => (outcome, Ok(reply)),
+            Err(error) => (Outcome::Error, Err(error)),
+        };
+        self.counting.end(outcome);
+        self.span.set("cofferdam.outcome", outcome.name());
+        if matches!(outcome, Outcome::Error | Outcome::ToolError) {
+            self.span.fail(outcome.name());
+        }
+        reply
+    }
+}
+
+/// What a request that called something is answered with.
+pub(super) fn answer(id: &RawValue, reply: Reply) -> MethodResult {
+    Ok(match reply {
+        Reply::Outcome(result) => success(id, result?),
+        Reply::Task(task_id, task) => success(id, TaskView::Created(task_id, &task)),
+        Reply::Asked(question) => success(id, Interim::new(*question)),
+    })
+}
+
 /// The arguments as they came, if they fit the tool; or its answer that they do not. None are the
 /// empty object.
 fn check(
@@ -268,6 +339,6 @@ fn check(
 }
 
 /// What a client sent, short enough to be sent back.
-fn shorten(text: &str) -> &str {
+pub(super) fn shorten(text: &str) -> &str {
     &text[..text.floor_char_boundary(128)]
 }

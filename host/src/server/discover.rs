@@ -1,10 +1,13 @@
 //! `server/discover`, and the members that every result has.
 
+use super::sight::{completes, offers};
 use super::{MethodResult, Server};
 use crate::limits::CACHE_TTL_MS;
 use crate::protocol::{
-    PROTOCOL_VERSION, Request, SERVER_INFO_KEY, ServerInfo, TASKS_EXTENSION, success,
+    CacheHints, CacheScope, Kind, PROTOCOL_VERSION, Request, SERVER_INFO_KEY, ServerInfo,
+    TASKS_EXTENSION, success,
 };
+use crate::tenants::{Caller, Tenant};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
@@ -58,27 +61,6 @@ impl Serialize for ServerMeta {
     }
 }
 
-/// How long and for whom a list may be cached. What is the same for every caller any cache may keep.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CacheHints {
-    ttl_ms: u64,
-    cache_scope: &'static str,
-}
-
-impl CacheHints {
-    pub(super) const PUBLIC: Self = Self {
-        ttl_ms: CACHE_TTL_MS,
-        cache_scope: "public",
-    };
-
-    /// What differs from caller to caller.
-    pub(super) const PRIVATE: Self = Self {
-        ttl_ms: CACHE_TTL_MS,
-        cache_scope: "private",
-    };
-}
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Discovery {
@@ -89,16 +71,47 @@ struct Discovery {
 }
 
 impl Server {
-    pub(super) fn discover(&self, request: &Request<'_>) -> MethodResult {
-        let mut capabilities = json!({ "tools": {}, "logging": {} });
+    pub(super) fn discover(&self, caller: &Caller, request: &Request<'_>) -> MethodResult {
+        let mut capabilities = self.capabilities(&caller.tenant);
+        if capabilities.get("resources").is_some() {
+            capabilities["resources"]["subscribe"] = true.into();
+        }
         if self.tasks.is_some() {
             capabilities["extensions"] = json!({ TASKS_EXTENSION: {} });
         }
         let discovery = Discovery {
             supported_versions: [PROTOCOL_VERSION],
             capabilities,
-            cache: CacheHints::PUBLIC,
+            cache: self.list_hints(),
         };
         Ok(success(request.id, Complete::new(discovery)))
+    }
+
+    /// What there is for callers of a tenant, in any revision: of prompts, resources and completions only
+    /// what some component offers them.
+    pub(super) fn capabilities(&self, tenant: &Tenant) -> Value {
+        let catalog = self.catalog.now();
+        let list = json!({ "listChanged": true });
+        let mut capabilities = json!({ "tools": list, "logging": {} });
+        for (kind, name) in [(Kind::Prompts, "prompts"), (Kind::Resources, "resources")] {
+            if offers(&catalog, tenant, kind) {
+                capabilities[name] = list.clone();
+            }
+        }
+        if completes(&catalog, tenant) {
+            capabilities["completions"] = json!({});
+        }
+        capabilities
+    }
+
+    /// How long and for whom a list may be cached. What is the same for every caller any cache may keep.
+    pub(super) fn list_hints(&self) -> CacheHints {
+        CacheHints {
+            ttl_ms: CACHE_TTL_MS,
+            cache_scope: match self.tenants.differ() {
+                true => CacheScope::Private,
+                false => CacheScope::Public,
+            },
+        }
     }
 }

@@ -4,18 +4,21 @@
 //! message carries the listening request's id; a task's notification is what the store says when
 //! it is sent, to a caller who is its owner then.
 
+use super::sight::{find, offers, sees_of};
 use super::{MethodResult, Server};
 use crate::call::Events;
-use crate::limits::LISTEN_TASK_IDS;
+use crate::catalog::{Update, UpdateListener, What};
+use crate::limits::{LISTEN_TASK_IDS, LISTEN_URIS};
 use crate::metrics::Limit;
 use crate::places::Place;
 use crate::protocol::{
-    ClientFeatures, Code, Request, RpcError, SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY, ServerInfo,
-    notification, object, success,
+    ClientFeatures, Code, Kind, Request, RpcError, SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY,
+    ServerInfo, notification, object, success,
 };
 use crate::task::{Listener, Principal, TaskError, TaskId, TaskView, Tasks};
 use crate::tenants::{Caller, Tenant};
 use bytes::Bytes;
+use indexmap::IndexSet;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
@@ -23,13 +26,17 @@ use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Pause after a failure of the store.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a client asks to hear.
 pub(super) struct Filter {
-    tools: bool,
+    /// Changes of these lists.
+    kinds: Vec<Kind>,
+    /// Changes of what these resources hold; `None` if the member is absent.
+    uris: Option<Vec<Arc<str>>>,
     /// `None` if the member is absent, or tasks are not offered.
     tasks: Option<Vec<TaskId>>,
 }
@@ -39,6 +46,8 @@ pub(super) struct Filter {
 struct About<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     notifications: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<&'a str>,
     #[serde(rename = "_meta")]
     meta: Subscription<'a>,
 }
@@ -86,9 +95,24 @@ impl Server {
         let mut seen = self.seen(tenant);
 
         let mut accepted = Map::new();
-        if filter.tools {
-            accepted.insert("toolsListChanged".to_owned(), true.into());
+        let catalog = self.catalog.now();
+        let offered = |kind: &Kind| offers(&catalog, tenant, *kind);
+        let kinds: Vec<Kind> = filter.kinds.into_iter().filter(offered).collect();
+        for kind in &kinds {
+            accepted.insert(kind.wish().to_owned(), true.into());
         }
+        let uris = filter.uris.filter(|_| offered(&Kind::Resources));
+        let hears_changes = !kinds.is_empty() || uris.is_some();
+        let mut updates = hears_changes.then(|| Updated::new(self.catalog.updates().listen()));
+        if let (Some(uris), Some(updates)) = (&uris, &updates) {
+            let known = uris
+                .iter()
+                .filter(|it| find(&catalog, tenant, it).is_some());
+            let known: Vec<_> = known.cloned().collect();
+            accepted.insert("resourceSubscriptions".to_owned(), json!(known));
+            known.into_iter().for_each(|uri| updates.listener.add(uri));
+        }
+        drop(catalog);
         let mut following = None;
         if let (Some(ids), Some(tasks)) = (filter.tasks, &self.tasks) {
             let named = !ids.is_empty();
@@ -98,6 +122,7 @@ impl Server {
         }
         let about = |accepted| About {
             notifications: accepted,
+            uri: None,
             meta: Subscription { id, server: None },
         };
         send(
@@ -114,14 +139,29 @@ impl Server {
             if following
                 .as_ref()
                 .is_some_and(|following| following.is_over())
-                && !filter.tools
+                && !hears_changes
             {
                 break;
             }
             tokio::select! {
                 () = self.driver.stopping.cancelled() => break,
-                () = seen.changed(), if filter.tools => {
-                    send(events, notification("notifications/tools/list_changed", about(None))).await?;
+                changed = seen.changed(), if !kinds.is_empty() => {
+                    for kind in changed.into_iter().filter(|kind| kinds.contains(kind)) {
+                        send(events, notification(kind.changed(), about(None))).await?;
+                    }
+                }
+                changed = told(&mut updates), if hears_changes => {
+                    for update in changed.into_iter().filter(|it| self.concerns(tenant, it)) {
+                        let message = match &update.what {
+                            What::List(kind) if !kinds.contains(kind) => continue,
+                            What::List(kind) => notification(kind.changed(), about(None)),
+                            What::Resource(uri) => {
+                                let about = About { uri: Some(uri), ..about(None) };
+                                notification("notifications/resources/updated", about)
+                            }
+                        };
+                        send(events, message).await?;
+                    }
                 }
                 message = next(&mut following, id) => {
                     if let Some(message) = message? {
@@ -157,23 +197,53 @@ impl Server {
         Ok((own, place.ok_or_else(|| full(most, "server.max-listens"))?))
     }
 
+    /// True if callers of a tenant may see what changed, now: of a list, something of that source; of a
+    /// resource, what its URI leads to, which must be of that source.
+    pub(super) fn concerns(&self, tenant: &Tenant, update: &Update) -> bool {
+        let catalog = self.catalog.now();
+        match &update.what {
+            What::List(kind) => sees_of(&catalog, tenant, *kind, &update.source),
+            What::Resource(uri) => {
+                let found = find(&catalog, tenant, uri);
+                found.is_some_and(|found| *found.source() == update.source)
+            }
+        }
+    }
+
     pub(super) fn filter(&self, request: &Request<'_>) -> Result<Filter, RpcError> {
         let bad = |what: &str| RpcError::invalid_params(format!("Invalid params: {what}"));
         let filter = request.params.notifications;
         let filter = filter.ok_or_else(|| bad("\"notifications\" must be an object"))?;
         let filter = object("notifications", filter)?;
-        for kind in [
-            "toolsListChanged",
-            "promptsListChanged",
-            "resourcesListChanged",
-        ] {
-            if filter.get(kind).is_some_and(|wanted| !wanted.is_boolean()) {
-                return Err(bad(&format!("\"{kind}\" must be true or false")));
+        let mut kinds = Vec::new();
+        for kind in Kind::ALL {
+            let wish = kind.wish();
+            match filter.get(wish) {
+                None | Some(Value::Bool(false)) => {}
+                Some(Value::Bool(true)) => kinds.push(kind),
+                Some(_) => return Err(bad(&format!("\"{wish}\" must be true or false"))),
             }
         }
-        let tools = filter.get("toolsListChanged") == Some(&Value::Bool(true));
+        let uris = filter.get("resourceSubscriptions").map(|uris| {
+            let uris = uris.as_array().and_then(|uris| {
+                let texts = uris.iter().map(Value::as_str);
+                texts.collect::<Option<IndexSet<_>>>()
+            });
+            let all = "\"resourceSubscriptions\" must be an array of strings";
+            let uris = uris.ok_or_else(|| bad(all))?;
+            if uris.len() > LISTEN_URIS {
+                let most = format!("\"resourceSubscriptions\" may name {LISTEN_URIS} resources");
+                return Err(bad(&most));
+            }
+            Ok(uris.into_iter().map(Arc::from).collect::<Vec<Arc<str>>>())
+        });
+        let uris = uris.transpose()?;
         let Some(ids) = filter.get("taskIds").filter(|_| self.tasks.is_some()) else {
-            return Ok(Filter { tools, tasks: None });
+            return Ok(Filter {
+                kinds,
+                uris,
+                tasks: None,
+            });
         };
         let names_any = ids.as_array().is_none_or(|ids| !ids.is_empty());
         if names_any && !request.meta.features.contains(ClientFeatures::TASKS) {
@@ -195,7 +265,8 @@ impl Server {
             .filter_map(|id| TaskId::parse(id.as_str()?))
             .filter(|id| seen.insert(*id));
         Ok(Filter {
-            tools,
+            kinds,
+            uris,
             tasks: Some(ids.collect()),
         })
     }
@@ -216,6 +287,33 @@ async fn visible(
         }
     }
     Ok(visible)
+}
+
+/// What components say that changed, and when that was looked at last.
+pub(super) struct Updated {
+    pub(super) listener: UpdateListener,
+    last: Option<Instant>,
+}
+
+impl Updated {
+    pub(super) fn new(listener: UpdateListener) -> Self {
+        Self {
+            listener,
+            last: None,
+        }
+    }
+
+    pub(super) async fn next(&mut self) -> Vec<Update> {
+        self.listener.next(&mut self.last).await
+    }
+}
+
+/// What components say that changed. Waits for ever if nothing is to be heard.
+async fn told(updates: &mut Option<Updated>) -> Vec<Update> {
+    match updates {
+        Some(updates) => updates.next().await,
+        None => std::future::pending().await,
+    }
 }
 
 async fn send(events: &Events, message: Bytes) -> Result<(), RpcError> {

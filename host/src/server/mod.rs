@@ -4,22 +4,27 @@
 //! one reply; what comes before it goes through the request's [`Events`].
 
 mod call;
+mod completion;
 mod discover;
 mod figures;
+mod file;
 mod large;
 mod legacy;
 mod listen;
+mod prompts;
+mod resources;
 mod seen;
+mod sight;
 mod tasks;
 mod tools;
 
 use self::large::LargeBodies;
 pub use self::legacy::Pipe;
-pub(crate) use self::legacy::SESSION_HEADER;
 use self::legacy::{Entered, Sessions};
+pub(crate) use self::legacy::{SESSION_HEADER, SessionStream};
 use crate::auth::{Auth, Refused};
 use crate::call::{CallTimes, Driver, Events, Sealer, Worker};
-use crate::catalog::{Changes, LiveCatalog, Look, Tool};
+use crate::catalog::{Changes, LiveCatalog, Look};
 use crate::journal::Origin;
 use crate::metrics::{Metrics, ReloadOutcome};
 use crate::places::Places;
@@ -32,7 +37,7 @@ use crate::settings::Settings;
 use crate::store::{Store, StoreError};
 use crate::task::{NodeId, NodeOptions, Notifier, Tasks, Wake};
 use crate::telemetry::Telemetry;
-use crate::tenants::{Caller, Tenant, Tenants};
+use crate::tenants::{Caller, Tenants};
 use bytes::Bytes;
 use hyper::header::HeaderMap;
 use parking_lot::Mutex;
@@ -187,7 +192,7 @@ impl Server {
             telemetry,
         } = parts;
         let metrics = Arc::new(Metrics::default());
-        metrics.serve(catalog.now().tools().map(|tool| &tool.name));
+        metrics.serve(catalog.now().labels());
         let node = NodeOptions {
             id: node,
             lease: Duration::from_millis(settings.tasks.lease_ms),
@@ -258,7 +263,7 @@ impl Server {
     pub async fn reload(&self, look: Look) -> Changes {
         let changes = self.catalog.reload(look).await;
         let metrics = &self.driver.metrics;
-        metrics.serve(self.catalog.now().tools().map(|tool| &tool.name));
+        metrics.serve(self.catalog.now().labels());
         metrics.reloaded(match changes.refused.is_empty() {
             true => ReloadOutcome::Complete,
             false => ReloadOutcome::Refused,
@@ -442,9 +447,20 @@ impl Server {
         let method = request.method.ok_or_else(RpcError::method_not_found)?;
         if !method.is_task_method() {
             let answer = match method {
-                Method::Discover => self.discover(request),
+                Method::Discover => self.discover(caller, request),
                 Method::ToolsList => self.list_tools(caller, request),
                 Method::ToolsCall => self.call_tool(caller, request, headers, events).await,
+                Method::PromptsList => self.list_prompts(caller, request),
+                Method::TemplatesList => self.list_templates(caller, request),
+                // Boxed, so that they take no room in what calls of tools run in.
+                Method::PromptsGet => Box::pin(self.get_prompt(caller, request, events)).await,
+                Method::ResourcesList => {
+                    Box::pin(self.list_resources(caller, request, events)).await
+                }
+                Method::ResourcesRead => {
+                    Box::pin(self.read_resource(caller, request, events)).await
+                }
+                Method::Complete => Box::pin(self.complete(caller, request, events)).await,
                 _ => {
                     let filter = request.params.notifications;
                     let length = filter.map_or(0, |filter| filter.get().len());
@@ -466,11 +482,6 @@ impl Server {
         };
         answer.map(Step::Answer)
     }
-}
-
-/// True if a tenant's callers see a tool.
-fn sees(tenant: &Tenant, tool: &Tool) -> bool {
-    tenant.sees(&tool.name) && tenant.trusts(tool.component.signer.as_ref())
 }
 
 /// The work, or `None` as soon as its client takes the request back. Work that is not small should be

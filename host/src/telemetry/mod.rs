@@ -52,13 +52,13 @@ impl Telemetry {
 
     /// The span of a `tools/call`.
     #[must_use]
-    pub fn call(&self, from: Option<&TraceContext>, tool: &str) -> Span {
+    pub fn call(&self, from: Option<&TraceContext>, method: &'static str, tool: &str) -> Span {
         self.begin(from, SpanKind::Server, || {
             let attributes = vec![
-                KeyValue::new("mcp.method.name", "tools/call"),
+                KeyValue::new("mcp.method.name", method),
                 KeyValue::new("gen_ai.tool.name", tool.to_owned()),
             ];
-            (format!("tools/call {tool}"), attributes)
+            (format!("{method} {tool}"), attributes)
         })
     }
 

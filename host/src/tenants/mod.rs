@@ -73,6 +73,11 @@ pub struct Tenant {
     pub name: Arc<str>,
     /// Names of the tools it sees; a `*` at the end stands for any rest. None: all.
     pub tools: Option<Vec<String>>,
+    /// Names of the prompts it sees, likewise. None: those of components of which it sees a tool; all, if
+    /// it sees all tools.
+    pub prompts: Option<Vec<String>>,
+    /// URIs of the resources it sees, likewise.
+    pub resources: Option<Vec<String>>,
     /// Who must have signed the components whose tools it sees. None: whoever signed them, if anybody.
     pub keys: Vec<PublicKey>,
     /// How much.
@@ -101,6 +106,8 @@ impl Tenant {
         Self {
             name: name.into(),
             tools,
+            prompts: None,
+            resources: None,
             keys: Vec::new(),
             accounts,
             metrics: Arc::default(),
@@ -116,6 +123,16 @@ impl Tenant {
     #[must_use]
     pub fn with_keys(self, keys: Vec<PublicKey>) -> Self {
         Self { keys, ..self }
+    }
+
+    /// The same, which sees these prompts and resources.
+    #[must_use]
+    pub fn with_offers(self, prompts: Option<Vec<String>>, resources: Option<Vec<String>>) -> Self {
+        Self {
+            prompts,
+            resources,
+            ..self
+        }
     }
 
     /// The key of one of its limits in the configuration, for refusals.
@@ -143,6 +160,15 @@ impl Tenant {
         RunLimits {
             result_bytes: limits.result_bytes.min(most),
             ..limits
+        }
+    }
+
+    /// The key of the limit of results that is this one, for refusals.
+    #[must_use]
+    pub fn result_key(&self, limit: usize) -> String {
+        match self.limits.result_bytes {
+            Some(most) if most <= limit => self.key("result-bytes"),
+            _ => "sandbox.result-bytes".to_owned(),
         }
     }
 
@@ -190,14 +216,52 @@ impl Tenant {
     /// Does it see a tool?
     #[must_use]
     pub fn sees(&self, tool: &str) -> bool {
-        let fits = |pattern: &String| match pattern.strip_suffix('*') {
-            Some(start) => tool.starts_with(start),
-            None => tool == pattern,
-        };
-        self.tools
-            .as_ref()
-            .is_none_or(|patterns| patterns.iter().any(fits))
+        among(self.tools.as_deref(), tool).unwrap_or(true)
     }
+
+    /// Does it see a prompt of a component with these tools?
+    #[must_use]
+    pub fn sees_prompt(&self, prompt: &str, tools: &[String]) -> bool {
+        let named = among(self.prompts.as_deref(), prompt);
+        named.unwrap_or_else(|| self.sees_some(tools))
+    }
+
+    /// Does it see the resource of a URI, of a component with these tools?
+    #[must_use]
+    pub fn sees_resource(&self, uri: &str, tools: &[String]) -> bool {
+        let named = among(self.resources.as_deref(), uri);
+        named.unwrap_or_else(|| self.sees_some(tools))
+    }
+
+    /// May it see some resource of a template, of a component with these tools? `start` is what all of
+    /// them begin with.
+    #[must_use]
+    pub fn sees_template(&self, start: &str, tools: &[String]) -> bool {
+        let Some(patterns) = &self.resources else {
+            return self.sees_some(tools);
+        };
+        patterns
+            .iter()
+            .any(|pattern| match pattern.strip_suffix('*') {
+                Some(pattern) => pattern.starts_with(start) || start.starts_with(pattern),
+                None => pattern.starts_with(start),
+            })
+    }
+
+    /// Does it see one of a component's tools, or all tools that there may be?
+    #[must_use]
+    pub fn sees_some(&self, tools: &[String]) -> bool {
+        self.tools.is_none() || tools.iter().any(|tool| self.sees(tool))
+    }
+}
+
+/// Whether a name fits one of these patterns, if there are any; a `*` at the end stands for any rest.
+fn among(patterns: Option<&[String]>, name: &str) -> Option<bool> {
+    let fits = |pattern: &String| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == pattern,
+    };
+    patterns.map(|patterns| patterns.iter().any(fits))
 }
 
 /// Who makes a request.
@@ -287,10 +351,13 @@ impl Tenants {
         keys
     }
 
-    /// True if tenants may see different tools.
+    /// True if tenants may see different things.
     #[must_use]
     pub fn differ(&self) -> bool {
-        let differs = |it: &Arc<Tenant>| it.tools.is_some() || !it.keys.is_empty();
+        let differs = |it: &Arc<Tenant>| {
+            let named = [&it.tools, &it.prompts, &it.resources];
+            named.into_iter().any(Option::is_some) || !it.keys.is_empty()
+        };
         self.named.values().any(differs)
     }
 }
@@ -314,6 +381,23 @@ mod tests {
     fn tenant(name: &str, tools: Option<&[&str]>) -> Tenant {
         let tools = tools.map(|tools| tools.iter().map(|&tool| tool.to_owned()).collect());
         Tenant::new(name, tools, limits())
+    }
+
+    #[test]
+    fn prompts_and_resources_go_with_tools_unless_they_are_named() {
+        let tools = ["a_one".to_owned(), "a_two".to_owned()];
+        let all = tenant("all", None);
+        assert!(all.sees_prompt("p", &tools) && all.sees_resource("u:1", &[]));
+        let some = tenant("some", Some(&["a_*"]));
+        assert!(some.sees_prompt("p", &tools) && some.sees_template("u:", &tools));
+        assert!(!some.sees_prompt("a_p", &[]) && !some.sees_resource("u:1", &["b".to_owned()]));
+        let names = |names: &[&str]| Some(names.iter().map(|&it| it.to_owned()).collect());
+        let named = tenant("named", Some(&["a_*"])).with_offers(names(&["p"]), names(&["u:x/*"]));
+        assert!(named.sees_prompt("p", &[]) && !named.sees_prompt("q", &tools));
+        assert!(named.sees_resource("u:x/1", &[]) && !named.sees_resource("u:y", &tools));
+        for (start, seen) in [("u:", true), ("u:x/y/", true), ("u:y/", false), ("", true)] {
+            assert_eq!(named.sees_template(start, &[]), seen, "{start}");
+        }
     }
 
     #[test]

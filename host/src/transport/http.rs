@@ -277,16 +277,15 @@ async fn work_on(
 
 /// Opens the stream of a session, where its client hears that tools changed.
 fn follow(caller: Caller, head: &Parts, server: Arc<Server>) -> Response<ResponseBody> {
-    let place = match server.session_stream(&caller, &head.headers) {
-        Ok(place) => place,
+    let stream_of = match server.session_stream(&caller, &head.headers) {
+        Ok(stream) => stream,
         Err(reply) => return whole(reply),
     };
     let events = Arc::new(Events::new(true));
     let keep_alive = Duration::from_millis(server.settings().server.keep_alive_ms);
     let told = Arc::clone(&events);
     let work = Box::pin(async move {
-        server.tell_changes(&caller, &told).await;
-        drop(place);
+        server.tell_changes(&caller, stream_of, &told).await;
         Reply::default()
     });
     stream(work, events, keep_alive)

@@ -6,7 +6,7 @@
 
 use crate::call::Events;
 use crate::protocol::{Code, RpcError, failure};
-use crate::server::{Pipe, Response, Server, Via};
+use crate::server::{Pipe, Response, Server, SessionStream, Via};
 use crate::tenants::Caller;
 use bytes::Bytes;
 use std::future::poll_fn;
@@ -136,11 +136,14 @@ impl Client {
 
     /// Tells a client of an earlier revision when its tools change. Others listen.
     fn follow_changes(&self) {
+        let Some(stream) = SessionStream::of(&self.pipe) else {
+            return;
+        };
         let (server, caller) = (Arc::clone(&self.server), self.caller.clone());
         let events = Arc::new(Events::new(true));
         let told = Arc::clone(&events);
         let work = Box::pin(async move {
-            server.tell_changes(&caller, &told).await;
+            server.tell_changes(&caller, stream, &told).await;
             Response::default()
         });
         self.work.spawn(answer(work, events, self.out.clone()));

@@ -18,6 +18,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,10 @@ struct Report {
     /// What it would be granted in its source, by the key in the configuration.
     grants: BTreeMap<&'static str, Grant>,
     tools: Vec<Tool>,
+    /// As clients get them, and so the next two.
+    prompts: Vec<Value>,
+    resources: Vec<Value>,
+    resource_templates: Vec<Value>,
     /// Why a server would not serve it; none if it would.
     refused: Option<String>,
 }
@@ -137,6 +142,9 @@ async fn look(path: &Path, mut settings: Settings) -> Result<Report> {
         imports,
         grants,
         tools: Vec::new(),
+        prompts: Vec::new(),
+        resources: Vec::new(),
+        resource_templates: Vec::new(),
         refused: None,
     };
     // Its tools are asked for once, in one instance.
@@ -156,6 +164,7 @@ async fn look(path: &Path, mut settings: Settings) -> Result<Report> {
     // What was compiled just now is not compiled again.
     let catalog = LiveCatalog::load(CatalogParts {
         sources: vec![source(path, &settings)?],
+        folders: Vec::new(),
         runtime,
         settings,
         archive: Archive::open(&folder.path().join("components"))?,
@@ -168,6 +177,11 @@ async fn look(path: &Path, mut settings: Settings) -> Result<Report> {
             let served = catalog.now();
             let components = served.components().iter();
             report.tools = components.flat_map(|it| Tool::all(it)).collect();
+            let value = |it: &RawValue| serde_json::from_str(it.get()).unwrap_or_default();
+            report.prompts = served.prompts().map(|it| value(&it.definition)).collect();
+            report.resources = served.resources().map(|it| value(&it.definition)).collect();
+            let templates = served.templates().map(|it| value(&it.definition));
+            report.resource_templates = templates.collect();
         }
         Err(CatalogError::NoneServes(refused)) => {
             let mut refused = refused.into_iter();
@@ -235,7 +249,7 @@ impl Compiled {
 
 impl Tool {
     fn all(served: &Served) -> impl Iterator<Item = Self> {
-        served.tools.iter().map(|tool| Self {
+        served.offers.tools.iter().map(|tool| Self {
             task_support: match tool.task_support {
                 TaskSupport::None => "none",
                 TaskSupport::Optional => "optional",

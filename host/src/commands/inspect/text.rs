@@ -50,6 +50,21 @@ pub(super) fn text(report: &Report) -> String {
         lines.push(String::new());
         lines.extend(of_tool(tool));
     }
+    for prompt in &report.prompts {
+        lines.push(String::new());
+        lines.extend(of_prompt(prompt));
+    }
+    let resources = report.resources.iter().map(|it| ("RESOURCE", "uri", it));
+    let templates = report.resource_templates.iter();
+    let templates = templates.map(|it| ("RESOURCES", "uriTemplate", it));
+    for (what, address, it) in resources.chain(templates) {
+        let address = clean(it[address].as_str().unwrap_or_default());
+        lines.extend([String::new(), format!("{what} {}", beginning(&address, 68))]);
+        lines.extend(said(it));
+        if let Some(kind) = it["mimeType"].as_str() {
+            lines.extend(named("holds", &clean(kind)));
+        }
+    }
     lines.extend([String::new(), "IMPORTS".to_owned()]);
     for import in &report.imports {
         let from = match import.from {
@@ -113,10 +128,7 @@ fn of_tool(
         _ => "may be a task",
     };
     let mut lines = vec![format!("TOOL {}  ({tasks})", beginning(&name, 56))];
-    for text in ["title", "description"].into_iter().filter_map(member) {
-        // Its line ends are others than the terminal's.
-        lines.extend(wrapped(&text.replace('\u{fffd}', " "), 2));
-    }
+    lines.extend(said(definition));
     for (name, schema) in [("arguments", "inputSchema"), ("result", "outputSchema")] {
         let schema = &definition[schema];
         if !schema.is_null() {
@@ -127,6 +139,37 @@ fn of_tool(
     let hints: Vec<_> = hints.map(|(name, is)| format!("{name}: {is}")).collect();
     if !hints.is_empty() {
         lines.extend(named("hints", &hints.join(", ")));
+    }
+    lines
+}
+
+/// What is said of something, for people.
+fn said(definition: &Value) -> Vec<String> {
+    let texts = ["title", "description"].into_iter();
+    let texts = texts.filter_map(|member| definition[member].as_str().map(clean));
+    // Their line ends are others than the terminal's.
+    texts
+        .flat_map(|text| wrapped(&text.replace('\u{fffd}', " "), 2))
+        .collect()
+}
+
+fn of_prompt(prompt: &Value) -> Vec<String> {
+    let name = clean(prompt["name"].as_str().unwrap_or_default());
+    let mut lines = vec![format!("PROMPT {}", beginning(&name, 68))];
+    lines.extend(said(prompt));
+    let arguments = prompt["arguments"].as_array().into_iter().flatten();
+    let arguments: Vec<_> = arguments
+        .map(|argument| {
+            let mark = if argument["required"] == true {
+                ""
+            } else {
+                "?"
+            };
+            format!("{}{mark}", argument["name"].as_str().unwrap_or_default())
+        })
+        .collect();
+    if !arguments.is_empty() {
+        lines.extend(named("arguments", &clean(&arguments.join(", "))));
     }
     lines
 }

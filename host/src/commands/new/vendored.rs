@@ -29,41 +29,64 @@ macro_rules! source {
     };
 }
 
-const CONTRACT: Source =
-    source!("wit": "handler.wit", "log.wit", "task.wit", "types.wit", "world.wit");
+const CONTRACT: Source = source!("wit":
+    "changes.wit",
+    "completion.wit",
+    "handler.wit",
+    "log.wit",
+    "prompts.wit",
+    "resources.wit",
+    "task.wit",
+    "types.wit",
+    "world.wit",
+);
 
 const RUST: Source = source!("guest-sdk":
     "Cargo.toml",
     "macros/Cargo.toml",
+    "macros/src/argument.rs",
     "macros/src/expand.rs",
+    "macros/src/export.rs",
     "macros/src/lib.rs",
     "macros/src/options.rs",
+    "macros/src/prompt.rs",
+    "macros/src/resource.rs",
     "macros/src/signature.rs",
+    "macros/src/template.rs",
     "src/ask.rs",
     "src/bindings.rs",
     "src/call.rs",
+    "src/changes.rs",
+    "src/completion.rs",
     "src/content.rs",
+    "src/contents.rs",
     "src/error.rs",
     "src/heap.rs",
     "src/host.rs",
     "src/lib.rs",
+    "src/listing.rs",
     "src/log.rs",
+    "src/prompt.rs",
+    "src/resource.rs",
     "src/result.rs",
     "src/schema.rs",
     "src/step.rs",
     "src/testing/mod.rs",
     "src/testing/run.rs",
     "src/tool.rs",
+    "src/uri.rs",
 );
 
 const JS: Source = source!("guest-sdk/js":
     "README.md",
     "ask.js",
     "call.js",
+    "changes.js",
     "engine.js",
     "errors.js",
     "index.d.ts",
     "index.js",
+    "offers.js",
     "package.json",
     "results.js",
     "schema.js",
@@ -73,10 +96,12 @@ const JS: Source = source!("guest-sdk/js":
 
 const PYTHON: Source = source!("guest-sdk/python/cofferdam":
     "__init__.py",
+    "answers.py",
     "ask.py",
     "call.py",
     "errors.py",
     "log.py",
+    "offers.py",
     "py.typed",
     "results.py",
     "schema.py",

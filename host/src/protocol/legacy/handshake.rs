@@ -17,12 +17,12 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// The result of `initialize`.
+    /// The result of `initialize`, where the server can do this.
     #[must_use]
-    pub fn result(&self) -> Value {
+    pub fn result(&self, capabilities: &Value) -> Value {
         json!({
             "protocolVersion": self.revision.name(),
-            "capabilities": { "tools": { "listChanged": true }, "logging": {} },
+            "capabilities": capabilities,
             "serverInfo": ServerInfo::THIS,
         })
     }

@@ -7,7 +7,7 @@ mod handshake;
 mod reshape;
 
 pub use handshake::{Handshake, handshake};
-pub use reshape::{ask, result, tool, tools_changed};
+pub use reshape::{ask, other_result, result, tool};
 
 use super::ClientFeatures;
 use super::envelope::present;

@@ -1,7 +1,7 @@
 //! Tools, results and questions as an older revision has them.
 
 use super::Revision;
-use crate::protocol::{SERVER_INFO_KEY, notification};
+use crate::protocol::SERVER_INFO_KEY;
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -36,13 +36,7 @@ pub fn result(result: &RawValue, revision: Revision) -> Value {
     let Some(members) = result.as_object_mut() else {
         return result;
     };
-    members.remove("resultType");
-    if let Some(meta) = members.get_mut("_meta").and_then(Value::as_object_mut) {
-        meta.remove(SERVER_INFO_KEY);
-        if meta.is_empty() {
-            members.remove("_meta");
-        }
-    }
+    strip(members);
     let knows = |structured: &Value| structured.is_object() && revision >= Revision::V20250618;
     let unknown = match members.get("structuredContent") {
         Some(structured) if !knows(structured) => members.remove("structuredContent"),
@@ -57,6 +51,35 @@ pub fn result(result: &RawValue, revision: Revision) -> Value {
         }
     }
     result
+}
+
+/// The result of another method for a client of a revision.
+#[must_use]
+pub fn other_result(result: &RawValue, revision: Revision) -> Value {
+    let mut result: Value = serde_json::from_str(result.get()).unwrap_or_default();
+    let Some(members) = result.as_object_mut() else {
+        return result;
+    };
+    strip(members);
+    let messages = members.get_mut("messages").and_then(Value::as_array_mut);
+    if let Some(messages) = messages.filter(|_| revision < Revision::V20250618) {
+        let contents = messages.iter_mut().filter_map(|it| it.get_mut("content"));
+        contents.for_each(unlink);
+    }
+    result
+}
+
+/// Takes away what every result has since 2026-07-28.
+fn strip(members: &mut Map<String, Value>) {
+    for later in ["resultType", "ttlMs", "cacheScope"] {
+        members.remove(later);
+    }
+    if let Some(meta) = members.get_mut("_meta").and_then(Value::as_object_mut) {
+        meta.remove(SERVER_INFO_KEY);
+        if meta.is_empty() {
+            members.remove("_meta");
+        }
+    }
 }
 
 /// A value as text, for clients that know no such value, unless a block tells it already.
@@ -116,12 +139,6 @@ pub fn ask(id: u64, question: &Value, revision: Revision) -> Bytes {
     serde_json::to_vec(&request).unwrap_or_default().into()
 }
 
-/// What tells a client that its list of tools is no longer the present one.
-#[must_use]
-pub fn tools_changed() -> Bytes {
-    notification("notifications/tools/list_changed", json!({}))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +178,23 @@ mod tests {
         }
         let list = raw(&json!({ "content": [], "structuredContent": [1] }));
         assert_eq!(result(&list, Revision::V20251125), told);
+    }
+
+    #[test]
+    fn an_older_prompt_has_text_for_a_link_and_no_hints() {
+        let link = json!({ "type": "resource_link", "uri": "a:b", "name": "a" });
+        let modern = raw(&json!({
+            "resultType": "complete",
+            "messages": [{ "role": "user", "content": link }],
+            "ttlMs": 1,
+            "cacheScope": "private",
+            "_meta": { SERVER_INFO_KEY: {} },
+        }));
+        let messages =
+            |content: Value| json!({ "messages": [{ "role": "user", "content": content }] });
+        assert_eq!(other_result(&modern, Revision::V20250618), messages(link));
+        let text = json!({ "type": "text", "text": "a: a:b" });
+        assert_eq!(other_result(&modern, Revision::V20250326), messages(text));
     }
 
     #[test]

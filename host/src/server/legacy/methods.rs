@@ -1,15 +1,19 @@
 //! The methods that clients of earlier revisions have.
 
 use super::session::Session;
-use crate::call::{Events, Question, Reply};
-use crate::catalog::TaskSupport;
-use crate::protocol::legacy::{result, tool};
-use crate::protocol::{Headers, Level, Message, Params, RpcError, check_id, raw, trace};
-use crate::server::call::ToolCall;
-use crate::server::{Server, sees};
+use crate::call::{Events, Question, Reply, unknown_resource};
+use crate::catalog::{Sight as _, TaskSupport};
+use crate::protocol::legacy::{other_result, result, tool};
+use crate::protocol::{
+    Headers, Kind, Level, Message, Params, RpcError, check_id, raw, string, trace,
+};
+use crate::server::Server;
+use crate::server::call::Asking;
+use crate::server::sight::find;
+use crate::server::tools::{List, page};
 use crate::telemetry::TraceContext;
 use crate::tenants::Caller;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -19,7 +23,7 @@ impl Server {
     pub(super) async fn legacy_method(
         &self,
         caller: &Caller,
-        session: &Session,
+        session: &Arc<Session>,
         message: &Message<'_>,
         events: &Arc<Events>,
     ) -> Result<Value, RpcError> {
@@ -34,31 +38,92 @@ impl Server {
                 self.sessions.set_level(session, level(message.params)?);
                 Ok(json!({}))
             }
-            "tools/list" => self.legacy_list(caller, session, &params),
-            "tools/call" => self.legacy_call(caller, session, &params, events).await,
+            "tools/list" => self.legacy_tools(caller, session, &params),
+            "tools/call" => {
+                let called = Called::Tool(params.name);
+                self.legacy_call(caller, session, &params, called, events)
+                    .await
+            }
+            "prompts/list" => {
+                self.offered(&caller.tenant, Kind::Prompts)?;
+                let catalog = self.catalog.now();
+                let page = page(params.cursor, |cursor| {
+                    let size = self.settings.server.page_size;
+                    catalog.page_of_prompts(cursor, size, |it| caller.tenant.prompt(it))
+                })?;
+                let items: Vec<_> = page.items.iter().map(|it| &*it.definition).collect();
+                list("prompts", &items, page.next)
+            }
+            "prompts/get" => {
+                let called = Called::Prompt(params.name);
+                self.legacy_call(caller, session, &params, called, events)
+                    .await
+            }
+            "resources/list" => {
+                let asking = asking(session, &params)?;
+                let page = self.resources(caller, params.cursor, &asking, events);
+                let page = Box::pin(page).await?;
+                list("resources", &page.items, page.next)
+            }
+            "resources/templates/list" => {
+                self.offered(&caller.tenant, Kind::Resources)?;
+                let catalog = self.catalog.now();
+                let page = page(params.cursor, |cursor| {
+                    let size = self.settings.server.page_size;
+                    catalog.page_of_templates(cursor, size, |it| caller.tenant.family(it))
+                })?;
+                let items: Vec<_> = page.items.iter().map(|it| it.definition()).collect();
+                list("resourceTemplates", &items, page.next)
+            }
+            "resources/read" => {
+                let called = Called::Resource(params.uri);
+                self.legacy_call(caller, session, &params, called, events)
+                    .await
+            }
+            "resources/subscribe" | "resources/unsubscribe" => {
+                self.offered(&caller.tenant, Kind::Resources)?;
+                let uri = params
+                    .uri
+                    .ok_or_else(|| RpcError::invalid_params("Missing uri"))?;
+                let uri = string("uri", uri)?;
+                if message.method == "resources/unsubscribe" {
+                    session.unsubscribe(&uri);
+                    self.sessions.remember(session);
+                    return Ok(json!({}));
+                }
+                let known = find(&self.catalog.now(), &caller.tenant, &uri).is_some();
+                if !known {
+                    return Err(unknown_resource(&uri));
+                }
+                session.subscribe(&uri)?;
+                self.sessions.remember(session);
+                Ok(json!({}))
+            }
+            "completion/complete" => {
+                let called = Called::Completion;
+                self.legacy_call(caller, session, &params, called, events)
+                    .await
+            }
             _ => Err(RpcError::method_not_found()),
         }
     }
 
-    fn legacy_list(
+    fn legacy_tools(
         &self,
         caller: &Caller,
         session: &Session,
         params: &Params<'_>,
     ) -> Result<Value, RpcError> {
         let catalog = self.catalog.now();
-        let page = self.page(&catalog, params.cursor, |tool| {
-            // What only runs as a task is not for them.
-            sees(&caller.tenant, tool) && tool.task_support != TaskSupport::Required
+        let page = page(params.cursor, |cursor| {
+            catalog.page(cursor, self.settings.server.page_size, |tool| {
+                // What only runs as a task is not for them.
+                caller.tenant.tool(tool) && tool.task_support != TaskSupport::Required
+            })
         })?;
         let revision = session.handshake.revision;
-        let tools = page.tools.iter();
-        let tools = tools.map(|it| tool(&it.definition, revision));
-        let mut list = json!({ "tools": tools.collect::<Vec<_>>() });
-        if let Some(next) = page.next {
-            list["nextCursor"] = next.into();
-        }
-        Ok(list)
+        let tools = page.items.iter().map(|it| tool(&it.definition, revision));
+        list("tools", &tools.collect::<Vec<_>>(), page.next)
     }
 
     async fn legacy_call(
@@ -66,27 +131,39 @@ impl Server {
         caller: &Caller,
         session: &Session,
         params: &Params<'_>,
+        called: Called<'_>,
         events: &Arc<Events>,
     ) -> Result<Value, RpcError> {
-        let meta = meta(params.meta)?;
         let mut answers = None;
         let mut state = None;
         loop {
-            let call = ToolCall {
-                name: params.name,
-                arguments: params.arguments,
+            let call = Asking {
                 input_responses: answers.as_deref(),
                 request_state: state.as_deref(),
-                features: session.handshake.features,
-                progress_token: meta.progress_token,
-                log_level: Some(session.level()),
-                trace: meta.trace.clone(),
+                ..asking(session, params)?
             };
-            match self.reply(caller, call, &Headers(None), events).await? {
+            let reply = match called {
+                Called::Tool(name) => {
+                    let headers = Headers(None);
+                    self.tool_reply(caller, name, call, &headers, events).await
+                }
+                Called::Prompt(name) => {
+                    Box::pin(self.prompt_reply(caller, name, call, events)).await
+                }
+                Called::Resource(uri) => Box::pin(self.read_reply(caller, uri, call, events)).await,
+                Called::Completion => {
+                    Box::pin(self.complete_reply(caller, params, call, events)).await
+                }
+            };
+            match reply? {
                 Reply::Outcome(outcome) => {
                     let (outcome, revision) = (outcome?, session.handshake.revision);
                     let length = outcome.get().len();
-                    return Ok(self.large.work(length, || result(&outcome, revision)).await);
+                    let reshape = || match called {
+                        Called::Tool(_) => result(&outcome, revision),
+                        _ => other_result(&outcome, revision),
+                    };
+                    return Ok(self.large.work(length, reshape).await);
                 }
                 Reply::Asked(question) => {
                     let Question {
@@ -117,6 +194,43 @@ impl Server {
             }
         }
     }
+}
+
+/// What is called.
+#[derive(Clone, Copy)]
+enum Called<'a> {
+    Tool(Option<&'a RawValue>),
+    Prompt(Option<&'a RawValue>),
+    Resource(Option<&'a RawValue>),
+    Completion,
+}
+
+/// A call that is made for the first time.
+fn asking<'a>(session: &Session, params: &Params<'a>) -> Result<Asking<'a>, RpcError> {
+    let meta = meta(params.meta)?;
+    Ok(Asking {
+        arguments: params.arguments,
+        input_responses: None,
+        request_state: None,
+        features: session.handshake.features,
+        progress_token: meta.progress_token,
+        log_level: Some(session.level()),
+        trace: meta.trace,
+    })
+}
+
+fn list(
+    member: &'static str,
+    items: &impl Serialize,
+    next: Option<String>,
+) -> Result<Value, RpcError> {
+    let list = List {
+        member,
+        items,
+        next,
+        cache: None,
+    };
+    serde_json::to_value(list).map_err(|error| RpcError::internal(error.to_string()))
 }
 
 /// The parameter of `logging/setLevel`.

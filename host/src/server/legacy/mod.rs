@@ -18,13 +18,14 @@ pub(super) use sessions::Sessions;
 use self::session::Session;
 use super::{Response, Server, Via, refuse};
 use crate::call::Events;
+use crate::catalog::What;
 use crate::places::Place;
-use crate::protocol::legacy::{Handshake, Revision, handshake, is_modern, tools_changed};
-use crate::protocol::{Code, Incoming, Message, RpcError, failure, success};
+use crate::protocol::legacy::{Handshake, Revision, handshake, is_modern};
+use crate::protocol::{Code, Incoming, Kind, Message, RpcError, failure, notification, success};
 use crate::tenants::Caller;
 use hyper::header::HeaderMap;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -113,7 +114,11 @@ impl Server {
     ) -> Response {
         let begun = handshake(params).and_then(|said| {
             let session = self.begin_session(caller, via, said)?;
-            Ok((said.result(), session))
+            let mut capabilities = self.capabilities(&caller.tenant);
+            if capabilities.get("resources").is_some() {
+                capabilities["resources"]["subscribe"] = true.into();
+            }
+            Ok((said.result(&capabilities), session))
         });
         match begun {
             Ok((result, session)) => Response {
@@ -162,33 +167,59 @@ impl Server {
         }
     }
 
-    /// Places for the stream of the session that headers name.
+    /// The stream of the session that headers name, with its places.
     ///
     /// # Errors
     /// How the request is to be answered: there is no such session of this caller's, or too many streams
     /// are open.
-    pub fn session_stream(
+    pub(crate) fn session_stream(
         &self,
         caller: &Caller,
         headers: &HeaderMap,
-    ) -> Result<(Place, Place), Response> {
-        self.session(caller, headers)
-            .map_err(|refusal| refusal.answer(None))?;
+    ) -> Result<SessionStream, Response> {
+        let session = self.session(caller, headers);
+        let session = session.map_err(|refusal| refusal.answer(None))?;
         let places = self.places(&caller.tenant);
-        places.map_err(|error| Response::new(503, failure(None, &error)))
+        let places = places.map_err(|error| Response::new(503, failure(None, &error)))?;
+        Ok(SessionStream {
+            session,
+            _places: Some(places),
+        })
     }
 
-    /// Tells a client of an earlier revision when its list of tools changed, until the server stops or
-    /// nobody takes it.
-    pub async fn tell_changes(&self, caller: &Caller, events: &Events) {
-        let mut seen = self.seen(&caller.tenant);
+    /// Tells a client of an earlier revision what changed of its lists, and of the resources that it
+    /// subscribed to, until the server stops or nobody takes it.
+    pub(crate) async fn tell_changes(
+        &self,
+        caller: &Caller,
+        stream: SessionStream,
+        events: &Events,
+    ) {
+        let tenant = &caller.tenant;
+        let mut seen = self.seen(tenant);
+        let listener = Arc::new(self.catalog.updates().listen());
+        stream.session.hears(&listener);
+        let mut last = None;
+        let changed = |kind: Kind| notification(kind.changed(), json!({}));
         loop {
-            tokio::select! {
+            let messages: Vec<_> = tokio::select! {
                 () = self.stopping().cancelled() => return,
-                () = seen.changed() => {}
-            }
-            if events.send(tools_changed()).await.is_err() {
-                return;
+                kinds = seen.changed() => kinds.into_iter().map(changed).collect(),
+                updates = listener.next(&mut last) => {
+                    let updates = updates.into_iter().filter(|it| self.concerns(tenant, it));
+                    let message = |what| match what {
+                        What::List(kind) => changed(kind),
+                        What::Resource(uri) => {
+                            notification("notifications/resources/updated", json!({ "uri": uri }))
+                        }
+                    };
+                    updates.map(|it| message(it.what)).collect()
+                }
+            };
+            for message in messages {
+                if events.send(message).await.is_err() {
+                    return;
+                }
             }
         }
     }
@@ -200,9 +231,44 @@ fn in_band(id: &RawValue, result: Result<Value, RpcError>) -> Response {
         200,
         match result {
             Ok(result) => success(id, result),
-            Err(error) => failure(Some(id), &error),
+            Err(RpcError {
+                code,
+                message,
+                data,
+            }) => {
+                let code = match code {
+                    // What it was until 2026-07-28.
+                    Code::UnknownResource => Code::Tool(-32002),
+                    other => other,
+                };
+                failure(
+                    Some(id),
+                    &RpcError {
+                        code,
+                        message,
+                        data,
+                    },
+                )
+            }
         },
     )
+}
+
+/// Where the client of a session hears what nobody asked for.
+pub(crate) struct SessionStream {
+    session: Arc<Session>,
+    _places: Option<(Place, Place)>,
+}
+
+impl SessionStream {
+    /// That of a pipe, which takes no place; none before the client began.
+    pub(crate) fn of(pipe: &Pipe) -> Option<Self> {
+        let session = pipe.session().cloned()?;
+        Some(Self {
+            session,
+            _places: None,
+        })
+    }
 }
 
 /// Why a message belongs to no session.

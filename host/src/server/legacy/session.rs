@@ -5,13 +5,16 @@
 use super::running::Running;
 use super::sessions::Key;
 use crate::call::Events;
+use crate::catalog::UpdateListener;
+use crate::limits::LISTEN_URIS;
 use crate::protocol::legacy::{Handshake, ask};
 use crate::protocol::{Level, Response, RpcError};
+use indexmap::IndexSet;
 use parking_lot::Mutex;
 use rand::RngExt as _;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;
 
 /// What is logged to a client that did not say.
@@ -28,6 +31,15 @@ pub(crate) struct Session {
     pub(super) running: Arc<Running>,
     level: Mutex<Level>,
     asked: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
+    subscribed: Mutex<Subscribed>,
+}
+
+/// Resources of whose changes a client wants to hear.
+#[derive(Default)]
+struct Subscribed {
+    uris: IndexSet<Arc<str>>,
+    /// What the client's open stream hears.
+    stream: Weak<UpdateListener>,
 }
 
 impl Session {
@@ -43,6 +55,49 @@ impl Session {
             running,
             level: Mutex::new(level.unwrap_or(LEVEL)),
             asked: Mutex::default(),
+            subscribed: Mutex::default(),
+        }
+    }
+
+    /// The client wants to hear of changes of a resource.
+    ///
+    /// # Errors
+    /// `-32602`: it hears of as many as it may.
+    pub(super) fn subscribe(&self, uri: &str) -> Result<(), RpcError> {
+        let mut subscribed = self.subscribed.lock();
+        if subscribed.uris.len() >= LISTEN_URIS && !subscribed.uris.contains(uri) {
+            let most = format!("A session may subscribe to {LISTEN_URIS} resources (LISTEN_URIS)");
+            return Err(RpcError::invalid_params(most));
+        }
+        let uri: Arc<str> = uri.into();
+        subscribed.uris.insert(Arc::clone(&uri));
+        if let Some(stream) = subscribed.stream.upgrade() {
+            stream.add(uri);
+        }
+        Ok(())
+    }
+
+    /// Bytes of the URIs that it subscribed to.
+    pub(super) fn subscribed_bytes(&self) -> usize {
+        let subscribed = self.subscribed.lock();
+        subscribed.uris.iter().map(|uri| uri.len()).sum()
+    }
+
+    /// It wants to hear of it no more.
+    pub(super) fn unsubscribe(&self, uri: &str) {
+        let mut subscribed = self.subscribed.lock();
+        subscribed.uris.shift_remove(uri);
+        if let Some(stream) = subscribed.stream.upgrade() {
+            stream.remove(uri);
+        }
+    }
+
+    /// The client has opened a stream, which hears from now on what it subscribes to.
+    pub(super) fn hears(&self, stream: &Arc<UpdateListener>) {
+        let mut subscribed = self.subscribed.lock();
+        subscribed.stream = Arc::downgrade(stream);
+        for uri in &subscribed.uris {
+            stream.add(Arc::clone(uri));
         }
     }
 

@@ -2,12 +2,13 @@
 //!
 //! Invariants: `Mcp-Session-Id` is what the client said in `initialize`, sealed for its caller; so a
 //! session costs nothing while no request of it runs, outlives a restart, and is good on every node
-//! with the same key. What a node remembers beside is the log level, of so many sessions.
+//! with the same key. What a node remembers beside is the log level, and what a client subscribed to, of so
+//! many sessions.
 
 use super::running::Running;
 use super::session::Session;
 use crate::call::Sealer;
-use crate::limits::LEGACY_SESSIONS;
+use crate::limits::{LEGACY_SESSIONS, LEGACY_URI_BYTES};
 use crate::protocol::legacy::{Handshake, Revision};
 use crate::protocol::{ClientFeatures, Level};
 use crate::task::Principal;
@@ -32,6 +33,9 @@ struct Known {
     active: HashMap<Key, Weak<Session>>,
     /// The one that was set last is the last one.
     levels: IndexMap<Key, Level>,
+    /// Those that subscribed to resources, with the bytes of their URIs: they are remembered until their
+    /// client opens its stream, and while it has none for a moment. The last one is the last one.
+    subscribed: IndexMap<Key, (Arc<Session>, usize)>,
 }
 
 impl Sessions {
@@ -83,6 +87,26 @@ impl Sessions {
     }
 }
 
+impl Sessions {
+    /// Remembers what a session subscribed to, for a stream to come.
+    pub(super) fn remember(&self, session: &Arc<Session>) {
+        let Some(key) = session.key else {
+            return;
+        };
+        let subscribed = &mut self.0.lock().subscribed;
+        subscribed.shift_remove(&key);
+        let bytes = session.subscribed_bytes();
+        if bytes > 0 {
+            subscribed.insert(key, (Arc::clone(session), bytes));
+        }
+        let mut all: usize = subscribed.values().map(|(_, bytes)| bytes).sum();
+        while subscribed.len() > LEGACY_SESSIONS || all > LEGACY_URI_BYTES {
+            let first = subscribed.shift_remove_index(0);
+            all -= first.map_or(all, |(_, (_, bytes))| bytes);
+        }
+    }
+}
+
 fn about(caller: &Principal) -> Vec<u8> {
     let parts = [FORM, &caller.tenant, &caller.subject];
     serde_json::to_vec(&parts).unwrap_or_default()
@@ -119,6 +143,35 @@ mod tests {
         drop((session, again));
         let session = node.find(&sealer, &one, &id).unwrap();
         assert_eq!(session.level(), Level::Error);
+    }
+
+    #[test]
+    fn subscriptions_wait_for_a_stream_and_are_bounded() {
+        let sealer = Sealer::new([7; 32]);
+        let (caller, node) = (Principal::anonymous(), Sessions::default());
+        let said = Handshake {
+            revision: Revision::V20251125,
+            features: ClientFeatures::empty(),
+        };
+        let begin = || Sessions::begin(&sealer, &caller, said).unwrap();
+        let first = begin();
+        let session = node.find(&sealer, &caller, &first).unwrap();
+        session.subscribe("a:b").unwrap();
+        node.remember(&session);
+        let known = Arc::downgrade(&session);
+        drop(session);
+        let again = node.find(&sealer, &caller, &first).unwrap();
+        assert_eq!(again.subscribed_bytes(), 3);
+        drop(again);
+        for n in 0..=LEGACY_URI_BYTES / 1_000_000 {
+            let session = node.find(&sealer, &caller, &begin()).unwrap();
+            let uri = format!("a:{n}{}", "b".repeat(1_000_000));
+            session.subscribe(&uri).unwrap();
+            node.remember(&session);
+        }
+        assert!(known.upgrade().is_none(), "the first one is forgotten");
+        let bytes: usize = node.0.lock().subscribed.values().map(|it| it.1).sum();
+        assert!(bytes <= LEGACY_URI_BYTES && bytes > 0, "{bytes}");
     }
 
     #[test]
