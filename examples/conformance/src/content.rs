@@ -3,7 +3,7 @@
 use cofferdam_guest::prelude::*;
 
 /// One red pixel.
-const PIXEL: &[u8] = include_bytes!("pixel.png");
+pub const PIXEL: &[u8] = include_bytes!("pixel.png");
 /// A hundredth of a second of silence.
 const SILENCE: &[u8] = include_bytes!("silence.wav");
 

@@ -9,18 +9,32 @@ use super::foreign::{Foreign, Language};
 use crate::checkout::Checkout;
 use crate::node;
 
-const QUICKJS: Language = Language {
-    compiler: |checkout| program(checkout, "examples/contacts", "js", "componentize-qjs"),
-    arguments: &[
-        // The host calls exports of the ordinary, synchronous kind.
-        "--sync",
-        "--opt-size",
-        "--wit=cofferdam/wit",
-        "--world=guest",
-        "--js=tools.js",
-        "--output=component.wasm",
-    ],
-};
+const QUICKJS: Language = quickjs(&[
+    // The host calls exports of the ordinary, synchronous kind.
+    "--sync",
+    "--opt-size",
+    "--wit=cofferdam/wit",
+    "--world=guest",
+    "--js=tools.js",
+    "--output=component.wasm",
+]);
+
+/// With prompts, resources and completion.
+const QUICKJS_EVERYTHING: Language = quickjs(&[
+    "--sync",
+    "--opt-size",
+    "--wit=cofferdam/wit",
+    "--world=everything",
+    "--js=tools.js",
+    "--output=component.wasm",
+]);
+
+const fn quickjs(arguments: &'static [&'static str]) -> Language {
+    Language {
+        compiler: |checkout| program(checkout, "examples/contacts", "js", "componentize-qjs"),
+        arguments,
+    }
+}
 
 const STARLING_MONKEY: Language = Language {
     compiler: |checkout| program(checkout, "examples/links", "js-web", "componentize-js"),
@@ -36,9 +50,10 @@ const STARLING_MONKEY: Language = Language {
 /// What both engines run.
 const ECHO: &str = "tests/guests/echo-js";
 
-pub(super) const GUESTS: [Foreign; 3] = [
+pub(super) const GUESTS: [Foreign; 4] = [
     QUICKJS.guest("js", "tests/guests/js"),
     QUICKJS.guest("contacts", "examples/contacts"),
+    QUICKJS_EVERYTHING.guest("phrasebook", "examples/phrasebook"),
     // The benchmark names it.
     QUICKJS.guest("echo-js", ECHO).on_demand(),
 ];

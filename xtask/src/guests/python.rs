@@ -8,21 +8,37 @@ use super::foreign::{Foreign, Language};
 use crate::checkout::Checkout;
 use crate::venv;
 
-const PYTHON: Language = Language {
-    compiler,
-    arguments: &[
-        "--quiet",
-        "--wit-path=wit",
-        "--world=tool",
-        "componentize",
-        "--python-path=.",
-        "--output=component.wasm",
-        "tools",
-    ],
-};
+const PYTHON: Language = python(&[
+    "--quiet",
+    "--wit-path=wit",
+    "--world=tool",
+    "componentize",
+    "--python-path=.",
+    "--output=component.wasm",
+    "tools",
+]);
 
-pub(super) const GUESTS: [Foreign; 3] = [
+/// With prompts, resources and completion.
+const PYTHON_EVERYTHING: Language = python(&[
+    "--quiet",
+    "--wit-path=wit",
+    "--world=everything",
+    "componentize",
+    "--python-path=.",
+    "--output=component.wasm",
+    "tools",
+]);
+
+const fn python(arguments: &'static [&'static str]) -> Language {
+    Language {
+        compiler,
+        arguments,
+    }
+}
+
+pub(super) const GUESTS: [Foreign; 4] = [
     PYTHON.guest("python", "tests/guests/python"),
+    PYTHON_EVERYTHING.guest("glossary", "examples/glossary"),
     // The benchmark names it.
     PYTHON
         .guest("echo-python", "tests/guests/echo-python")
