@@ -48,6 +48,49 @@ assert.equal((await client.callTool({ name: "test_error_handling", arguments: {}
 await assert.rejects(client.callTool({ name: "nothing", arguments: {} }), { code: -32602 });
 console.log("call");
 
+const { prompts } = await client.listPrompts();
+assert(prompts.some((prompt) => prompt.name === "test_prompt_with_arguments"));
+const prompt = await client.getPrompt({
+  name: "test_prompt_with_arguments",
+  arguments: { arg1: "one", arg2: "two" },
+});
+assert.match(prompt.messages[0].content.text, /'one'.*'two'/);
+await assert.rejects(client.getPrompt({ name: "nothing" }), { code: -32602 });
+const completed = await client.complete({
+  ref: { type: "ref/prompt", name: "test_prompt_with_arguments" },
+  argument: { name: "arg1", value: "par" },
+});
+assert.deepEqual(completed.completion.values, ["paris", "park", "party"]);
+console.log("prompts");
+
+const watched = "test://watched-resource";
+const { resources } = await client.listResources();
+assert(resources.some(({ uri }) => uri === watched));
+const { resourceTemplates } = await client.listResourceTemplates();
+assert.equal(resourceTemplates[0].uriTemplate, "test://template/{id}/data");
+const read = await client.readResource({ uri: "test://template/7/data" });
+assert.equal(JSON.parse(read.contents[0].text).id, "7");
+const unknown = client.readResource({ uri: "test://nothing" });
+await assert.rejects(unknown, ({ code }) => [-32602, -32002].includes(code));
+const updated = new Promise((resolve) => {
+  const tell = ({ params }) => resolve(params.uri);
+  if (era === "first") {
+    client.setNotificationHandler(firstTypes.ResourceUpdatedNotificationSchema, tell);
+  } else {
+    client.setNotificationHandler("notifications/resources/updated", tell);
+  }
+});
+const listening = era === "modern"
+  ? await client.listen({ resourceSubscriptions: [watched] })
+  : await client.subscribeResource({ uri: watched });
+// Over HTTP a client of an earlier revision may still be opening its stream.
+const trigger = () => client.callTool({ name: "test_trigger_resource_change", arguments: {} });
+const again = setInterval(trigger, 200);
+assert.equal(await updated, watched);
+clearInterval(again);
+if (era === "modern") await listening.close();
+console.log("resources");
+
 const reports = [];
 const schema = era === "first" ? [firstTypes.CallToolResultSchema] : [];
 const options = { onprogress: ({ progress }) => reports.push(progress) };

@@ -24,7 +24,8 @@ impl Call {
         params: Map<String, Value>,
     ) -> Self {
         let named = match method {
-            "tools/call" => params.get("name"),
+            "tools/call" | "prompts/get" => params.get("name"),
+            "resources/read" => params.get("uri"),
             "tasks/get" | "tasks/update" | "tasks/cancel" => params.get("taskId"),
             _ => None,
         };
@@ -231,6 +232,12 @@ impl Answer {
         let kind = match method {
             "server/discover" => Kind::Discover,
             "tools/list" => Kind::ToolList,
+            "prompts/list" => Kind::PromptList,
+            "prompts/get" => Kind::PromptResult,
+            "resources/list" => Kind::ResourceList,
+            "resources/templates/list" => Kind::TemplateList,
+            "resources/read" => Kind::ReadResult,
+            "completion/complete" => Kind::Completion,
             "tools/call" if result["resultType"] == "task" => Kind::CreateTask,
             "tools/call" => Kind::ToolResult,
             "tasks/get" => Kind::GetTask,

@@ -11,6 +11,12 @@ pub enum Heard {
     Task(Value),
     /// `notifications/tools/list_changed`.
     ToolsChanged,
+    /// `notifications/prompts/list_changed`.
+    PromptsChanged,
+    /// `notifications/resources/list_changed`.
+    ResourcesChanged,
+    /// `notifications/resources/updated`: the resource's URI.
+    Updated(String),
     /// The response that ends the subscription.
     End,
 }
@@ -75,6 +81,12 @@ impl Listen {
         self.check_id(&message["params"]);
         Some(match message["method"].as_str() {
             Some("notifications/tasks") => Heard::Task(message["params"].clone()),
+            Some("notifications/prompts/list_changed") => Heard::PromptsChanged,
+            Some("notifications/resources/list_changed") => Heard::ResourcesChanged,
+            Some("notifications/resources/updated") => {
+                let uri = message["params"]["uri"].as_str();
+                Heard::Updated(uri.unwrap_or_default().to_owned())
+            }
             _ => Heard::ToolsChanged,
         })
     }
@@ -113,8 +125,8 @@ impl Listen {
         loop {
             match self.next().await {
                 Some(Heard::Task(state)) => states.push(state),
-                Some(Heard::ToolsChanged) => {}
                 Some(Heard::End) => break,
+                Some(_) => {}
                 None => panic!("the stream ended without its response"),
             }
         }

@@ -17,6 +17,18 @@ pub enum Kind {
     Discover,
     /// The result of `tools/list`.
     ToolList,
+    /// The result of `prompts/list`.
+    PromptList,
+    /// The result of `prompts/get`: messages, or questions.
+    PromptResult,
+    /// The result of `resources/list`.
+    ResourceList,
+    /// The result of `resources/templates/list`.
+    TemplateList,
+    /// The result of `resources/read`: what there is, or questions.
+    ReadResult,
+    /// The result of `completion/complete`.
+    Completion,
     /// The result of a `tools/call` that was answered at once: what the tool said, or its questions.
     ToolResult,
     /// The result of a `tools/call` that became a task.
@@ -36,11 +48,32 @@ pub enum Kind {
 }
 
 /// The schemas, and the file that they share pieces of.
-const FILES: [(Kind, &str); 12] = [
+const FILES: [(Kind, &str); 18] = [
     (Kind::Response, include_str!("../schemas/response.json")),
     (Kind::Error, include_str!("../schemas/error.json")),
     (Kind::Discover, include_str!("../schemas/discover.json")),
     (Kind::ToolList, include_str!("../schemas/tool-list.json")),
+    (
+        Kind::PromptList,
+        include_str!("../schemas/prompt-list.json"),
+    ),
+    (
+        Kind::PromptResult,
+        include_str!("../schemas/prompt-result.json"),
+    ),
+    (
+        Kind::ResourceList,
+        include_str!("../schemas/resource-list.json"),
+    ),
+    (
+        Kind::TemplateList,
+        include_str!("../schemas/template-list.json"),
+    ),
+    (
+        Kind::ReadResult,
+        include_str!("../schemas/read-result.json"),
+    ),
+    (Kind::Completion, include_str!("../schemas/completion.json")),
     (
         Kind::ToolResult,
         include_str!("../schemas/tool-result.json"),

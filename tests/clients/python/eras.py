@@ -54,6 +54,30 @@ async def main():
             raise AssertionError("an unknown tool was called")
         print("call")
 
+        prompts = [prompt.name for prompt in (await client.list_prompts()).prompts]
+        assert "test_prompt_with_arguments" in prompts, prompts
+        arguments = {"arg1": "one", "arg2": "two"}
+        prompt = await client.get_prompt("test_prompt_with_arguments", arguments)
+        assert "'one'" in prompt.messages[0].content.text, prompt
+        reference = types.PromptReference(type="ref/prompt", name="test_prompt_with_arguments")
+        completed = await client.complete(reference, {"name": "arg1", "value": "par"})
+        assert completed.completion.values == ["paris", "park", "party"], completed
+        print("prompts")
+
+        listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
+        assert "test://static-text" in listed, listed
+        templates = (await client.list_resource_templates()).resource_templates
+        assert templates[0].uri_template == "test://template/{id}/data", templates
+        read = await client.read_resource("test://template/7/data")
+        assert '"id":"7"' in read.contents[0].text, read
+        try:
+            await client.read_resource("test://nothing")
+        except MCPError as error:
+            assert error.code in (-32602, -32002), error
+        else:
+            raise AssertionError("an unknown resource was read")
+        print("resources")
+
         await client.call_tool("test_tool_with_progress", {}, progress_callback=report)
         assert reports == [0, 50, 100], reports
         print("progress")

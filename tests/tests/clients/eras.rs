@@ -58,7 +58,7 @@ async fn run(mut command: Command) -> String {
 }
 
 /// What a script prints that went through everything.
-const ALL: &str = "connect\nlist\ncall\nprogress\nquestion\ncancel\n";
+const ALL: &str = "connect\nlist\ncall\nprompts\nresources\nprogress\nquestion\ncancel\n";
 
 #[tokio::test]
 async fn the_typescript_sdks_of_both_eras_do_everything_by_both_transports() {
@@ -95,24 +95,55 @@ async fn the_python_sdk_in_both_eras_does_everything_by_both_transports() {
 #[tokio::test]
 async fn the_inspectors_command_line_in_both_eras_calls_by_both_transports() {
     let program = node_modules().join("@modelcontextprotocol/inspector/clients/cli/build/index.js");
+    let requests: [(&[&str], &str, &str); 4] = [
+        (
+            &[
+                "tools/call",
+                "--tool-name",
+                "greet",
+                "--tool-arg",
+                "name=Ada",
+            ],
+            "/content/0/text",
+            "Hello, Ada!",
+        ),
+        (
+            &["resources/list"],
+            "/resources/0/uri",
+            "test://static-text",
+        ),
+        (
+            &["resources/read", "--uri", "test://static-text"],
+            "/contents/0/text",
+            "This is the content of the static text resource.",
+        ),
+        (
+            &["prompts/get", "--prompt-name", "test_simple_prompt"],
+            "/messages/0/content/text",
+            "This is a simple prompt for testing.",
+        ),
+    ];
     for target in Target::both().await {
         for era in ["legacy", "modern"] {
-            let home = tempfile::tempdir().expect("a folder");
-            let mut command = Command::new(node());
-            command
-                .args([
-                    program.as_os_str(),
-                    OsStr::new("--protocol-era"),
-                    OsStr::new(era),
-                ])
-                .args(target.words())
-                .args(["--method", "tools/call", "--tool-name", "greet"])
-                .args(["--tool-arg", "name=Ada"])
-                .env("HOME", home.path())
-                .env("MCP_CATALOG_PATH", home.path().join("catalog.json"))
-                .stdin(Stdio::null());
-            let told: Value = serde_json::from_str(&run(command).await).expect("JSON");
-            assert_eq!(told["content"][0]["text"], "Hello, Ada!", "{told}");
+            for (request, place, expected) in requests {
+                let home = tempfile::tempdir().expect("a folder");
+                let mut command = Command::new(node());
+                command
+                    .args([
+                        program.as_os_str(),
+                        OsStr::new("--protocol-era"),
+                        OsStr::new(era),
+                    ])
+                    .args(target.words())
+                    .arg("--method")
+                    .args(request)
+                    .env("HOME", home.path())
+                    .env("MCP_CATALOG_PATH", home.path().join("catalog.json"))
+                    .stdin(Stdio::null());
+                let told: Value = serde_json::from_str(&run(command).await).expect("JSON");
+                let found = told.pointer(place).and_then(Value::as_str);
+                assert_eq!(found, Some(expected), "{era} {request:?}: {told}");
+            }
         }
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use cofferdam_tests::{Options, Server, patient};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities, ClientConfig,
-    GetTaskParams, Implementation, ProtocolVersion, TaskPayload, UpdateTaskParams,
+    GetTaskParams, Implementation, ProtocolVersion, ReadResourceRequestParams, TaskPayload,
+    UpdateTaskParams,
 };
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -145,4 +146,29 @@ async fn the_rust_sdk_calls_polls_answers_and_cancels() {
     };
     assert_eq!(error.code.0, -32602);
     client.cancel().await.expect("the client stops");
+}
+
+#[tokio::test]
+async fn the_rust_sdk_lists_gets_reads_completes_and_listens() {
+    let server = Server::start(Options::guest("offers")).await;
+    let client = connect(&server).await;
+    let prompts = client.list_all_prompts().await.expect("a list");
+    assert_eq!(prompts[0].name, "greeting");
+    let completed = client.complete_prompt_simple("greeting", "name", "A").await;
+    assert_eq!(completed.expect("values"), ["Ada", "Adele"]);
+    let resources = client.list_all_resource_templates().await.expect("a list");
+    assert_eq!(resources.len(), 2);
+    let read = client
+        .read_resource(ReadResourceRequestParams::new("house://rooms/7"))
+        .await
+        .expect("contents");
+    assert!(format!("{read:?}").contains("Room 7"), "{read:?}");
+    let missing = client
+        .read_resource(ReadResourceRequestParams::new("house://cellar"))
+        .await;
+    let Err(ServiceError::McpError(error)) = missing else {
+        panic!("{missing:?}")
+    };
+    assert_eq!(error.code.0, -32602);
+    client.cancel().await.expect("a close");
 }

@@ -7,6 +7,7 @@
 
 mod calls;
 mod many;
+mod offers;
 mod session;
 mod sessions;
 mod stdio;

@@ -206,12 +206,11 @@ async fn methods_that_name_something_need_the_name_even_if_they_are_not_offered(
     let server = Server::start(Options::probe()).await;
     for (method, key) in [("prompts/get", "name"), ("resources/read", "uri")] {
         let call = server.client().request(method, json!({key: "x:y"}));
-        assert_eq!(code(call.clone()).await, (400, -32020), "{method}");
-        assert_eq!(
-            code(call.header("Mcp-Name", "x:y")).await,
-            (404, -32601),
-            "{method}"
-        );
+        let unnamed = call.clone().without("Mcp-Name");
+        assert_eq!(code(unnamed).await, (400, -32020), "{method}");
+        let misnamed = call.clone().header("Mcp-Name", "x:z");
+        assert_eq!(code(misnamed).await, (400, -32020), "{method}");
+        assert_eq!(code(call).await, (404, -32601), "{method}");
     }
 }
 

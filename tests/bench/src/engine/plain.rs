@@ -6,8 +6,8 @@
 use anyhow::{Result, anyhow, bail};
 use cofferdam::protocol::ClientFeatures;
 use cofferdam::runtime::features_to_wit;
-use cofferdam::runtime::wit::{ToolPre, handler, types};
-use wasmtime::component::{self, Linker};
+use cofferdam::runtime::wit::{handler, types};
+use wasmtime::component::{self, ComponentExportIndex, InstancePre, Linker, TypedFunc};
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, Store};
 
 use super::guest::Guest;
@@ -17,8 +17,13 @@ pub(super) struct Plain(Engine);
 /// A component in it.
 pub(super) struct Component<'a> {
     engine: &'a Engine,
-    pre: ToolPre<()>,
+    pre: InstancePre<()>,
+    call_tool: ComponentExportIndex,
 }
+
+/// `call-tool` of an instance.
+type CallTool<'a> =
+    TypedFunc<(&'a handler::ToolCall,), (Result<types::ToolResult, types::CallError>,)>;
 
 impl Plain {
     pub(super) fn new() -> Result<Self> {
@@ -30,18 +35,23 @@ impl Plain {
     }
 
     pub(super) fn load(&self, bytes: &[u8]) -> Result<Component<'_>> {
+        let pre = pre(&self.0, bytes).map_err(told)?;
+        let component = pre.component();
+        let handler = component.get_export_index(None, "cofferdam:tool/handler@0.1.0");
+        let call_tool = component.get_export_index(handler.as_ref(), "call-tool");
         Ok(Component {
             engine: &self.0,
-            pre: pre(&self.0, bytes).map_err(told)?,
+            call_tool: call_tool.ok_or_else(|| anyhow!("it has no tools"))?,
+            pre,
         })
     }
 }
 
-fn pre(engine: &Engine, bytes: &[u8]) -> wasmtime::Result<ToolPre<()>> {
+fn pre(engine: &Engine, bytes: &[u8]) -> wasmtime::Result<InstancePre<()>> {
     let component = component::Component::new(engine, bytes)?;
     let mut linker = Linker::new(engine);
     linker.define_unknown_imports_as_traps(&component)?;
-    ToolPre::new(linker.instantiate_pre(&component)?)
+    linker.instantiate_pre(&component)
 }
 
 impl Component<'_> {
@@ -68,9 +78,10 @@ impl Component<'_> {
         call: &handler::ToolCall,
     ) -> wasmtime::Result<Result<types::ToolResult, types::CallError>> {
         let mut store = Store::new(self.engine, ());
-        let tool = self.pre.instantiate_async(&mut store).await?;
-        let handler = tool.cofferdam_tool_handler();
-        handler.call_call_tool(&mut store, call).await
+        let instance = self.pre.instantiate_async(&mut store).await?;
+        let call_tool: CallTool<'_> = instance.get_typed_func(&mut store, self.call_tool)?;
+        let (returned,) = call_tool.call_async(&mut store, (call,)).await?;
+        Ok(returned)
     }
 }
 

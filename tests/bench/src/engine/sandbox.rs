@@ -11,8 +11,8 @@ use cofferdam::limits::{RunLimits, SandboxLimits, TaskLimits};
 use cofferdam::metrics::{CallCounters, Metrics};
 use cofferdam::protocol::{ClientFeatures, Content};
 use cofferdam::runtime::{
-    Accounts, Call, CompileCache, Compiler, GuestLog, NoCall, Place, Program, Returned, Runtime,
-    Verbs,
+    Accounts, Call, CompileCache, Compiler, GuestLog, Invocation, NoCall, Output, Place, Program,
+    Returned, Runtime, Verbs,
 };
 use cofferdam::telemetry::HostCalls;
 use sha2::{Digest as _, Sha256};
@@ -81,8 +81,10 @@ impl Component<'_> {
         let journal = Arc::new(parking_lot::Mutex::new(journal));
         let log = GuestLog::new(guest.name.into(), Arc::clone(&journal));
         let call = Call {
-            name: guest.tool.to_owned(),
-            arguments: guest.arguments(number),
+            what: Invocation::Tool {
+                name: guest.tool.to_owned(),
+                arguments: guest.arguments(number),
+            },
             features: ClientFeatures::empty(),
             limits: sandbox.limits,
             journal,
@@ -98,13 +100,14 @@ impl Component<'_> {
             .call(&self.program, call, verbs, log)
             .await?
         {
-            Returned::Answer(answer) => {
+            Returned::Output(Output::Tool(answer)) => {
                 let text = match answer.content.first() {
                     Some(Content::Text { text, .. }) => Some(&**text),
                     _ => None,
                 };
                 guest.check(number, text)
             }
+            Returned::Output(_) => bail!("no tool's answer"),
             Returned::Error(error) => bail!("{}", error.message),
         }
     }
