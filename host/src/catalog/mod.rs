@@ -310,7 +310,7 @@ impl Catalog {
         hasher.finish()
     }
 
-    /// A page of at most `size` of the tools that are `seen`; see [`Page::of`].
+    /// A page of at most `size` of the tools that are `seen`; `None` if no page ended with that cursor.
     #[must_use]
     pub fn page(
         &self,
