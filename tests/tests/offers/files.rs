@@ -95,7 +95,7 @@ async fn files_come_between_what_components_told_and_what_they_list() {
     let config = config("");
     let mut pages = Vec::new();
     for size in [1, 2, 3, 100] {
-        let options = Options::guest("offers").config(&config.file());
+        let options = Options::guest("handbook").config(&config.file());
         let server = Server::start(options.set("server.page-size", size)).await;
         let client = server.client();
         let all_files = all(&client, "resources/list", "resources").await;
@@ -110,12 +110,12 @@ async fn files_come_between_what_components_told_and_what_they_list() {
         );
     }
     assert!(pages.windows(2).all(|two| two[0] == two[1]), "{pages:?}");
-    let place = |uri: &str| pages[0].iter().position(|it| it == uri);
-    assert!(
-        place("house://rules") < place("texts:///readme.md"),
-        "{pages:?}"
-    );
-    assert!(pages[0].len() > 5, "{pages:?}");
+    let is_file: Vec<_> = pages[0].iter().map(|it| it.starts_with("texts:")).collect();
+    let parts: Vec<_> = is_file
+        .chunk_by(|a, b| a == b)
+        .map(|part| part[0])
+        .collect();
+    assert_eq!(parts, [false, true, false], "{pages:?}");
 }
 
 #[tokio::test]
@@ -156,7 +156,6 @@ async fn nothing_else_is_read() {
         &absolute,
         &absolute.replace('/', "%2F"),
         "readme.md%00",
-        "readme.md\0",
         "readme.md%00.png",
         "%72eadme.md",
         "a b&c.txt",
