@@ -7,11 +7,13 @@
 mod archive;
 mod changes;
 mod choose;
+mod file;
 mod find;
 mod live;
 mod load;
 mod offers;
 mod page;
+mod pinned;
 mod prompt;
 mod resource;
 mod shelves;
