@@ -14,7 +14,8 @@ pub use path::FilePath;
 
 use crate::limits::{FOLDER_ENTRIES, FOLDER_READS};
 use crate::protocol::{
-    Blob, CacheHints, CacheScope, ReadAnswer, ReadContents, TemplateError, UriTemplate, raw,
+    Blob, Body, CacheHints, CacheScope, ReadAnswer, ResourceContents, TemplateError, UriTemplate,
+    raw,
 };
 use index::Index;
 use rustix::fd::{AsFd as _, OwnedFd};
@@ -313,16 +314,11 @@ impl Shelf {
             true => String::from_utf8(bytes).map_err(|error| error.into_bytes()),
             false => Err(bytes),
         };
-        let (text, blob) = match body {
-            Ok(text) => (Some(text), None),
-            Err(bytes) => (None, Some(Blob(bytes))),
-        };
         Ok(ReadAnswer {
-            contents: vec![ReadContents {
+            contents: vec![ResourceContents {
                 uri: format!("{}{}", self.folder.uri, path.to_uri()),
                 mime_type: Some(kind.to_owned()),
-                text,
-                blob,
+                body: body.map_or_else(|bytes| Body::Blob(Blob(bytes)), Body::Text),
                 meta: Map::new(),
             }],
             // It may be another one the next moment.

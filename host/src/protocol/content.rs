@@ -58,7 +58,7 @@ pub struct Annotations {
     pub last_modified: Option<String>,
 }
 
-/// What an embedded resource holds.
+/// What a resource holds, or a part of it (MCP `TextResourceContents`, `BlobResourceContents`).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs, reason = "the names are MCP's")]
@@ -66,10 +66,30 @@ pub struct ResourceContents {
     pub uri: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub blob: Option<Blob>,
+    #[serde(flatten)]
+    pub body: Body,
+    #[serde(rename = "_meta", skip_serializing_if = "Map::is_empty")]
+    pub meta: Map<String, Value>,
+}
+
+/// The one of its members that says what is in it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names are MCP's")]
+pub enum Body {
+    Text(String),
+    Blob(Blob),
+}
+
+impl ResourceContents {
+    /// Bytes of what it holds.
+    pub(super) fn weight(&self) -> usize {
+        let body = match &self.body {
+            Body::Text(text) => text.len(),
+            Body::Blob(blob) => blob.0.len(),
+        };
+        self.uri.len() + self.mime_type.as_ref().map_or(0, String::len) + body
+    }
 }
 
 /// One block.
@@ -139,10 +159,7 @@ impl Content {
                 mime_type,
                 ..
             } => uri.len() + name.len() + of(title) + of(description) + of(mime_type),
-            Self::Resource { resource, .. } => {
-                let blob = resource.blob.as_ref().map_or(0, |blob| blob.0.len());
-                resource.uri.len() + of(&resource.mime_type) + of(&resource.text) + blob
-            }
+            Self::Resource { resource, .. } => resource.weight(),
         }
     }
 }

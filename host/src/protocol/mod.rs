@@ -21,7 +21,7 @@ mod template;
 mod wire;
 
 pub use content::{
-    Annotations, Answer, Blob, Content, ResourceContents, Role, SERVER_INFO_KEY, ServerInfo,
+    Annotations, Answer, Blob, Body, Content, ResourceContents, Role, SERVER_INFO_KEY, ServerInfo,
 };
 pub(crate) use envelope::text;
 pub use envelope::{Envelope, Incoming, JsonBounds, Message, Response};
@@ -34,7 +34,7 @@ pub use json::{JsonError, check_depth, is_object, json_size, parse_guest_json, r
 pub use level::Level;
 pub use offers::{
     CacheHints, CacheScope, Completion, Kind, ListedPage, ListedResource, PromptAnswer,
-    PromptMessage, ReadAnswer, ReadContents, Weighty, written,
+    PromptMessage, ReadAnswer, Weighty, written,
 };
 pub use read::{object, string};
 pub(crate) use request::trace;

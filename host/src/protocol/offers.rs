@@ -1,7 +1,7 @@
 //! What prompts, resources and completions answer, and their form on the wire (MCP `GetPromptResult`,
 //! `ReadResourceResult`, `CompleteResult`, `ListResourcesResult`).
 
-use super::content::{Blob, Content, ResultMeta, Role};
+use super::content::{Content, ResourceContents, ResultMeta, Role};
 use super::json::{json_size, raw};
 use crate::limits::COMPLETION_VALUES;
 use serde::Serialize;
@@ -42,22 +42,6 @@ impl Serialize for PromptAnswer {
     }
 }
 
-/// A part of what a resource holds.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[allow(missing_docs, reason = "the names are MCP's")]
-pub struct ReadContents {
-    pub uri: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mime_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub blob: Option<Blob>,
-    #[serde(rename = "_meta", skip_serializing_if = "Map::is_empty")]
-    pub meta: Map<String, Value>,
-}
-
 /// How long and for whom a result may be cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -82,7 +66,7 @@ pub enum CacheScope {
 #[derive(Debug)]
 pub struct ReadAnswer {
     /// At least one part.
-    pub contents: Vec<ReadContents>,
+    pub contents: Vec<ResourceContents>,
     /// How long it may be cached.
     pub cache: CacheHints,
     /// The resource's own `_meta` members.
@@ -220,12 +204,7 @@ impl Weighty for PromptAnswer {
 
 impl Weighty for ReadAnswer {
     fn weight(&self) -> usize {
-        let of = |part: &ReadContents| {
-            let text = part.text.as_ref().map_or(0, String::len);
-            let blob = part.blob.as_ref().map_or(0, |blob| blob.0.len());
-            part.uri.len() + text + blob
-        };
-        self.contents.iter().map(of).sum()
+        self.contents.iter().map(ResourceContents::weight).sum()
     }
 }
 
@@ -268,6 +247,7 @@ pub fn written(result: &impl Weighty, limit: usize) -> Result<Box<RawValue>, usi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Body;
     use serde_json::json;
 
     #[test]
@@ -293,11 +273,10 @@ mod tests {
     #[test]
     fn what_is_too_large_is_not_written() {
         let answer = |bytes| ReadAnswer {
-            contents: vec![ReadContents {
+            contents: vec![ResourceContents {
                 uri: "a:b".to_owned(),
                 mime_type: None,
-                text: Some("x".repeat(bytes)),
-                blob: None,
+                body: Body::Text("x".repeat(bytes)),
                 meta: Map::new(),
             }],
             cache: CacheHints {

@@ -7,8 +7,8 @@ use super::wit::task;
 use super::wit::types::{self, ClientFeatures as WitFeatures};
 use crate::limits::{GUEST_VALUE_BYTES, SCHEMA_BYTES};
 use crate::protocol::{
-    Annotations, Answer, Blob, ClientFeatures, Code, Content, InputRequest, ResourceContents, Role,
-    RpcError, parse_guest_json,
+    Annotations, Answer, Blob, Body, ClientFeatures, Code, Content, InputRequest, ResourceContents,
+    Role, RpcError, parse_guest_json,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -122,22 +122,23 @@ pub(super) fn content(block: types::Content) -> Result<Content, String> {
             size: link.size,
             annotations: annotations(link.annotations)?,
         },
-        types::Content::EmbeddedResource(resource) => {
-            let (text, blob) = match resource.body {
-                types::ResourceBody::Text(text) => (Some(text), None),
-                types::ResourceBody::Blob(bytes) => (None, Some(Blob(bytes))),
-            };
-            Content::Resource {
-                resource: ResourceContents {
-                    uri: resource.uri,
-                    mime_type: resource.mime_type,
-                    text,
-                    blob,
-                },
-                annotations: annotations(resource.annotations)?,
-            }
-        }
+        types::Content::EmbeddedResource(resource) => Content::Resource {
+            resource: ResourceContents {
+                uri: resource.uri,
+                mime_type: resource.mime_type,
+                body: body(resource.body),
+                meta: Map::new(),
+            },
+            annotations: annotations(resource.annotations)?,
+        },
     })
+}
+
+pub(super) fn body(body: types::ResourceBody) -> Body {
+    match body {
+        types::ResourceBody::Text(text) => Body::Text(text),
+        types::ResourceBody::Blob(bytes) => Body::Blob(Blob(bytes)),
+    }
 }
 
 pub(super) fn annotations(

@@ -3,12 +3,12 @@
 //! Invariant: a description that passes is one that a client may get as it is, whether it was told at load
 //! or listed for a request.
 
-use super::convert::{annotations, content, object_of, role};
-use super::wit::{completion, prompts, resources, types};
+use super::convert::{annotations, body, content, object_of, role};
+use super::wit::{completion, prompts, resources};
 use crate::limits::{CURSOR_BYTES, RESOURCES_PER_COMPONENT};
 use crate::protocol::{
-    Annotations, Blob, CacheHints, CacheScope, Completion, ListedPage, ListedResource,
-    PromptAnswer, PromptMessage, ReadAnswer, ReadContents, is_uri, raw,
+    Annotations, CacheHints, CacheScope, Completion, ListedPage, ListedResource, PromptAnswer,
+    PromptMessage, ReadAnswer, ResourceContents, is_uri, raw,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -32,15 +32,10 @@ pub(super) fn prompt(result: prompts::PromptResult) -> Result<PromptAnswer, Stri
 /// What a resource holds. How long it may be cached, the guest says; for whom, the server has a word in.
 pub(super) fn contents(result: resources::ResourceContents) -> Result<ReadAnswer, String> {
     let parts = result.contents.into_iter().map(|part| {
-        let (text, blob) = match part.body {
-            types::ResourceBody::Text(text) => (Some(text), None),
-            types::ResourceBody::Blob(bytes) => (None, Some(Blob(bytes))),
-        };
-        Ok::<_, String>(ReadContents {
+        Ok::<_, String>(ResourceContents {
             uri: part.uri,
             mime_type: part.mime_type,
-            text,
-            blob,
+            body: body(part.body),
             meta: object_of("meta", part.meta)?,
         })
     });

@@ -49,6 +49,28 @@ impl<'a> Asking<'a> {
     }
 }
 
+/// What is to run.
+pub(super) struct Prepared<'a> {
+    pub(super) target: Target,
+    /// A JSON object, which fits it.
+    pub(super) arguments: Box<RawValue>,
+    /// What the client brought back.
+    pub(super) state: Option<Cow<'a, str>>,
+    pub(super) counters: CallCounters,
+}
+
+impl Prepared<'_> {
+    /// A call without arguments, to which nothing was brought back.
+    pub(super) fn new(target: Target, counters: CallCounters) -> Self {
+        Self {
+            target,
+            arguments: raw(&Map::new()),
+            state: None,
+            counters,
+        }
+    }
+}
+
 impl Server {
     pub(super) async fn call_tool(
         &self,
@@ -139,23 +161,29 @@ impl Server {
             Err(answer) => return Ok((Outcome::ToolError, Reply::Outcome(Ok(raw(&answer))))),
         };
 
-        let target = Target::Tool(tool);
-        let run = self.run(caller, request, events, target, arguments, state, counters);
-        run.await
+        let prepared = Prepared {
+            target: Target::Tool(tool),
+            arguments,
+            state,
+            counters,
+        };
+        self.run(caller, request, events, prepared).await
     }
 
     /// Runs a call of something that there is, whose arguments fit it, and tells what it came to.
-    #[expect(clippy::too_many_arguments, reason = "each is of its own")]
     pub(super) async fn run(
         &self,
         caller: &Caller,
         request: &Asking<'_>,
         events: &Arc<Events>,
-        target: Target,
-        arguments: Box<RawValue>,
-        state: Option<Cow<'_, str>>,
-        counters: CallCounters,
+        prepared: Prepared<'_>,
     ) -> Result<(Outcome, Reply), RpcError> {
+        let Prepared {
+            target,
+            arguments,
+            state,
+            counters,
+        } = prepared;
         let features = request.features;
         let call = Call::of(&caller.principal, &target, &arguments);
         let responses = request.input_responses;

@@ -1,6 +1,6 @@
 //! `completion/complete`.
 
-use super::call::{Asking, answer, shorten};
+use super::call::{Asking, Prepared, answer, shorten};
 use super::sight::completes;
 use super::{MethodResult, Server};
 use crate::call::{Complete, Events, Reply, Target, unknown_resource};
@@ -48,15 +48,7 @@ impl Server {
             return counted.end(Ok((Outcome::Result, Reply::Outcome(Ok(nothing)))));
         }
         let target = Target::Complete(Box::new(complete));
-        let run = self.run(
-            caller,
-            &call,
-            events,
-            target,
-            raw(&Map::new()),
-            None,
-            counters,
-        );
+        let run = self.run(caller, &call, events, Prepared::new(target, counters));
         counted.end(run.await)
     }
 

@@ -1,6 +1,6 @@
 //! `prompts/list` and `prompts/get`.
 
-use super::call::{Asking, answer, shorten};
+use super::call::{Asking, Prepared, answer, shorten};
 use super::sight::offers;
 use super::tools::page;
 use super::{MethodResult, Server};
@@ -105,8 +105,12 @@ impl Server {
         };
         let checked = self.large.work(length, read).await?;
         let arguments = arguments.map_or_else(|| raw(&Map::new()), ToOwned::to_owned);
-        let target = Target::Prompt(prompt, checked);
-        let run = self.run(caller, call, events, target, arguments, state, counters);
-        run.await
+        let prepared = Prepared {
+            target: Target::Prompt(prompt, checked),
+            arguments,
+            state,
+            counters,
+        };
+        self.run(caller, call, events, prepared).await
     }
 }

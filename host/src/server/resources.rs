@@ -4,7 +4,7 @@
 //! component, what each lists itself. A component that fails while nobody asked for its own page is passed over: it does not keep the
 //! others from being listed.
 
-use super::call::{Asking, answer, shorten};
+use super::call::{Asking, Prepared, answer, shorten};
 use super::sight::{Found, find};
 use super::tools::{cursor_text, no_cursor, page};
 use super::{MethodResult, Server};
@@ -15,10 +15,9 @@ use crate::catalog::{
 };
 use crate::limits::{LISTINGS_PER_PAGE, URI_BYTES};
 use crate::metrics::{CallCounters, Outcome};
-use crate::protocol::{Kind, Request, RpcError, raw, string};
+use crate::protocol::{Kind, Request, RpcError, string};
 use crate::tenants::Caller;
 use serde::Deserialize;
-use serde_json::Map;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -195,15 +194,7 @@ impl Server {
         let (counters, counted) = self.count(caller, "resources/list", &listing.label, &mut trace);
         let call = Asking { trace, ..*call };
         let target = Target::List(listing, own);
-        let run = self.run(
-            caller,
-            &call,
-            events,
-            target,
-            raw(&Map::new()),
-            None,
-            counters,
-        );
+        let run = self.run(caller, &call, events, Prepared::new(target, counters));
         let Reply::Outcome(page) = counted.end(run.await)? else {
             return Err(RpcError::internal("A list came to no list"));
         };
@@ -281,16 +272,11 @@ impl Server {
             route,
             shared: !self.tenants.differ(),
         }));
-        let run = self.run(
-            caller,
-            call,
-            events,
-            target,
-            raw(&Map::new()),
+        let prepared = Prepared {
             state,
-            counters,
-        );
-        run.await
+            ..Prepared::new(target, counters)
+        };
+        self.run(caller, call, events, prepared).await
     }
 }
 
