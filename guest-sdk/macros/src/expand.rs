@@ -9,6 +9,18 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, Expr, ExprLit, Ident, ItemFn, Lit, LitStr, Meta, Result};
 
+/// A function, and the empty struct of its name.
+pub(crate) fn with_type(function: &ItemFn) -> TokenStream {
+    let (visibility, ident) = (&function.vis, &function.sig.ident);
+    quote! {
+        #function
+
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, dead_code)]
+        #visibility struct #ident {}
+    }
+}
+
 pub(crate) fn tool(options: TokenStream, function: TokenStream) -> Result<TokenStream> {
     let options = Options::parse(options)?;
     let mut function: ItemFn = syn::parse2(function)?;
@@ -23,14 +35,10 @@ pub(crate) fn tool(options: TokenStream, function: TokenStream) -> Result<TokenS
     let call = signature.takes_call.then(|| quote!(call,));
     let output = &signature.output;
     let ident = &function.sig.ident;
-    let visibility = &function.vis;
     let name = plain_name(options.name.as_ref(), ident);
+    let function_and_type = with_type(&function);
     Ok(quote! {
-        #function
-
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code)]
-        #visibility struct #ident {}
+        #function_and_type
 
         const _: () = {
             #items

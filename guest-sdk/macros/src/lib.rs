@@ -143,3 +143,12 @@ pub fn export(items: TokenStream) -> TokenStream {
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }
+
+/// What a macro says is wrong; nothing, if it says nothing.
+#[cfg(test)]
+fn refusal<T>(result: syn::Result<T>) -> String {
+    result
+        .err()
+        .map(|error| error.to_string())
+        .unwrap_or_default()
+}

@@ -113,10 +113,7 @@ mod tests {
     use quote::quote;
 
     fn refusal(tokens: TokenStream) -> String {
-        Options::parse(tokens)
-            .err()
-            .map(|error| error.to_string())
-            .unwrap_or_default()
+        crate::refusal(Options::parse(tokens))
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! From a function to the function and its `Prompt`, as `expand` does for tools.
 
 use crate::argument::{self, Argument};
-use crate::expand::{described, given, plain_name, text};
+use crate::expand::{described, given, plain_name, text, with_type};
 use crate::options;
 use crate::signature::Signature;
 use proc_macro2::TokenStream;
@@ -45,7 +45,6 @@ pub(crate) fn prompt(tokens: TokenStream, function: TokenStream) -> Result<Token
     let arguments: Vec<Argument> = (parameters.iter().map(Argument::of)).collect::<Result<_>>()?;
 
     let ident = &function.sig.ident;
-    let visibility = &function.vis;
     let output = &signature.output;
     let call = signature.takes_call.then(|| quote!(call,));
     let name = plain_name(options.name.as_ref(), ident);
@@ -69,12 +68,9 @@ pub(crate) fn prompt(tokens: TokenStream, function: TokenStream) -> Result<Token
             }
         },
     );
+    let function_and_type = with_type(&function);
     Ok(quote! {
-        #function
-
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code)]
-        #visibility struct #ident {}
+        #function_and_type
 
         const _: () = {
             impl ::cofferdam_guest::Prompt for #ident {
@@ -112,10 +108,7 @@ mod tests {
     use super::*;
 
     fn refusal(options: TokenStream, function: TokenStream) -> String {
-        prompt(options, function)
-            .err()
-            .map(|error| error.to_string())
-            .unwrap_or_default()
+        crate::refusal(prompt(options, function))
     }
 
     #[test]

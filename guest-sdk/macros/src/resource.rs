@@ -3,7 +3,7 @@
 //! The parameters are the variables of the URI template, no more and no less: this is checked here.
 
 use crate::argument::{self, Argument};
-use crate::expand::{described, given, plain_name, text};
+use crate::expand::{described, given, plain_name, text, with_type};
 use crate::options::flag;
 use crate::signature::Signature;
 use crate::template;
@@ -151,12 +151,9 @@ pub(crate) fn resource(tokens: TokenStream, function: TokenStream) -> Result<Tok
         quote!(::cofferdam_guest::__private::variable::<#kind>(variables, #name)?)
     });
     let expand = expand(visibility, uri, &variables);
+    let function_and_type = with_type(&function);
     Ok(quote! {
-        #function
-
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code)]
-        #visibility struct #ident {}
+        #function_and_type
 
         const _: () = {
             impl #ident {
@@ -259,10 +256,7 @@ mod tests {
     use super::*;
 
     fn refusal(options: TokenStream, function: TokenStream) -> String {
-        resource(options, function)
-            .err()
-            .map(|error| error.to_string())
-            .unwrap_or_default()
+        crate::refusal(resource(options, function))
     }
 
     #[test]

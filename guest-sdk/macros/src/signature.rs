@@ -179,10 +179,7 @@ mod tests {
     use syn::parse_quote;
 
     fn refusal(mut function: ItemFn) -> String {
-        Signature::take(&mut function, &["doc", "serde"])
-            .err()
-            .map(|error| error.to_string())
-            .unwrap_or_default()
+        crate::refusal(Signature::take(&mut function, &["doc", "serde"]))
     }
 
     #[test]
