@@ -1,8 +1,9 @@
 //! The states of a task, as they come: by `subscriptions/listen`, or by `tasks/get` where the server
 //! does not tell.
 //!
-//! Invariant: after each new stream the task is looked at once, so that nothing that happened before or
-//! between streams is missed. What breaks is tried again, at most [`ATTEMPTS`] times without news.
+//! Invariants: after each new stream the task is looked at once, so that nothing that happened before or
+//! between streams is missed; no state comes after a later one. What breaks is tried again, at most
+//! [`ATTEMPTS`] times without news.
 
 use crate::http::HttpError;
 use crate::limits::{
@@ -10,6 +11,7 @@ use crate::limits::{
 };
 use crate::peer::{Answer, Heard, Peer, PeerError, Request};
 use crate::report::Report;
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -77,7 +79,7 @@ impl<'a> Watcher<'a> {
                     if std::mem::take(&mut self.failures) > 0 {
                         self.report.note("the server answers again");
                     }
-                    if state != self.last {
+                    if state != self.last && !is_older(&state, &self.last) {
                         self.last = state.clone();
                         return Ok(state);
                     }
@@ -168,6 +170,18 @@ impl<'a> Watcher<'a> {
     }
 }
 
+/// True for a state that a task was in before another one: what a stream told before a look is heard after
+/// it.
+fn is_older(state: &Value, than: &Value) -> bool {
+    let updated = |state: &Value| {
+        let at = state["lastUpdatedAt"].as_str();
+        at.and_then(|at| at.parse::<Timestamp>().ok())
+    };
+    updated(state)
+        .zip(updated(than))
+        .is_some_and(|(this, that)| this < that)
+}
+
 /// How long to wait before looking again.
 fn interval(state: &Value) -> Duration {
     let wanted = state["pollIntervalMs"]
@@ -213,9 +227,22 @@ pub(crate) async fn patiently<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::interval;
-    use serde_json::json;
+    use super::{interval, is_older};
+    use serde_json::{Value, json};
     use std::time::Duration;
+
+    #[test]
+    fn a_state_is_older_by_its_time_and_not_for_want_of_one() {
+        let at = |time: &str| json!({ "lastUpdatedAt": time });
+        let last = at("2026-07-28T10:00:00.100Z");
+        for older in ["2026-07-28T10:00:00.099Z", "2026-07-28T11:00:00+02:00"] {
+            assert!(is_older(&at(older), &last), "{older}");
+        }
+        for not in ["2026-07-28T10:00:00.1Z", "2026-07-28T10:00:01Z", "", "x"] {
+            assert!(!is_older(&at(not), &last), "{not}");
+        }
+        assert!(!is_older(&json!({}), &last) && !is_older(&last, &Value::Null));
+    }
 
     #[test]
     fn the_polling_interval_is_the_servers_within_reason() {

@@ -25,6 +25,19 @@ async fn a_call_follows_its_task_to_the_end() {
     );
 }
 
+// A look may be answered with a later state than a stream tells after it.
+#[tokio::test]
+async fn no_state_is_told_after_a_later_one() {
+    let server = Server::start(Options::probe()).await;
+    let ended = call(&server, "steps", &["-a", "number=4", "-a", "pause=60"]).await;
+    assert_eq!(ended.with(0), "done\n");
+    let steps = ended.stderr.lines();
+    let steps: Vec<_> = steps
+        .filter_map(|line| line.strip_prefix("working: step "))
+        .collect();
+    assert!(!steps.is_empty() && steps.is_sorted(), "{ended:?}");
+}
+
 #[tokio::test]
 async fn a_detached_task_is_looked_at_watched_and_cancelled() {
     let server = Server::start(Options::probe()).await;
