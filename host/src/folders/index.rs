@@ -60,20 +60,17 @@ pub(super) fn scan(root: BorrowedFd<'_>, folder: &Folder) -> Result<Index, Folde
     let mut folders = vec![Vec::new()];
     while let Some(path) = folders.pop() {
         let opened = match path.is_empty() {
-            true => Dir::read_from(root),
-            false => enter(root, &path).and_then(Dir::new),
+            true => Ok(None),
+            false => enter(root, &path).map(Some),
         };
-        let entries = match opened {
+        // It went away, or is not for the server.
+        let Ok(opened) = opened else { continue };
+        let here = opened.as_ref().map_or(root, AsFd::as_fd);
+        let entries = match Dir::read_from(here) {
             Ok(entries) => entries,
             Err(error) if path.is_empty() => return Err(FolderError::Unreadable(error.into())),
-            // It went away, or is not for the server.
             Err(_) => continue,
         };
-        let here = match path.is_empty() {
-            true => None,
-            false => enter(root, &path).ok(),
-        };
-        let here = here.as_ref().map_or(root, AsFd::as_fd);
         for entry in entries {
             let Ok(entry) = entry else { break };
             let name = entry.file_name().to_bytes();

@@ -73,9 +73,6 @@ struct Discovery {
 impl Server {
     pub(super) fn discover(&self, caller: &Caller, request: &Request<'_>) -> MethodResult {
         let mut capabilities = self.capabilities(&caller.tenant);
-        if capabilities.get("resources").is_some() {
-            capabilities["resources"]["subscribe"] = true.into();
-        }
         if self.tasks.is_some() {
             capabilities["extensions"] = json!({ TASKS_EXTENSION: {} });
         }
@@ -93,10 +90,11 @@ impl Server {
         let catalog = self.catalog.now();
         let list = json!({ "listChanged": true });
         let mut capabilities = json!({ "tools": list, "logging": {} });
-        for (kind, name) in [(Kind::Prompts, "prompts"), (Kind::Resources, "resources")] {
-            if offers(&catalog, tenant, kind) {
-                capabilities[name] = list.clone();
-            }
+        if offers(&catalog, tenant, Kind::Prompts) {
+            capabilities["prompts"] = list;
+        }
+        if offers(&catalog, tenant, Kind::Resources) {
+            capabilities["resources"] = json!({ "listChanged": true, "subscribe": true });
         }
         if completes(&catalog, tenant) {
             capabilities["completions"] = json!({});

@@ -5,7 +5,7 @@ use super::sight::offers;
 use super::tools::page;
 use super::{MethodResult, Server};
 use crate::call::{Events, Reply, SealedCall, Target};
-use crate::catalog::{Prompt, Sight as _};
+use crate::catalog::{Catalog, Page, Prompt, Sight as _};
 use crate::metrics::{CallCounters, Outcome};
 use crate::protocol::{Kind, Request, RpcError, object, raw, string};
 use crate::tenants::{Caller, Tenant};
@@ -15,14 +15,24 @@ use std::sync::Arc;
 
 impl Server {
     pub(super) fn list_prompts(&self, caller: &Caller, request: &Request<'_>) -> MethodResult {
-        self.offered(&caller.tenant, Kind::Prompts)?;
         let catalog = self.catalog.now();
-        let page = page(request.params.cursor, |cursor| {
-            let size = self.settings.server.page_size;
-            catalog.page_of_prompts(cursor, size, |prompt| caller.tenant.prompt(prompt))
-        })?;
+        let page = self.page_of_prompts(&catalog, caller, request.params.cursor)?;
         let items: Vec<_> = page.items.iter().map(|it| &*it.definition).collect();
         self.list(request.id, "prompts", items, page.next)
+    }
+
+    /// The page of prompts that a cursor asks for.
+    pub(super) fn page_of_prompts<'a>(
+        &self,
+        catalog: &'a Catalog,
+        caller: &Caller,
+        cursor: Option<&RawValue>,
+    ) -> Result<Page<'a, Prompt>, RpcError> {
+        self.offered(&caller.tenant, Kind::Prompts)?;
+        page(cursor, |cursor| {
+            let size = self.settings.server.page_size;
+            catalog.page_of_prompts(cursor, size, |prompt| caller.tenant.prompt(prompt))
+        })
     }
 
     /// The methods of what no component offers to a tenant are not there.

@@ -10,7 +10,7 @@ use super::tools::{cursor_text, no_cursor, page};
 use super::{MethodResult, Server};
 use crate::call::{Events, Read, Reply, SealedCall, Target, unknown_resource};
 use crate::catalog::{
-    Catalog, Listing, ResourceCursor, Route, Sight as _, file_cursor, listing_cursor,
+    Catalog, Family, Listing, Page, ResourceCursor, Route, Sight as _, file_cursor, listing_cursor,
     resource_cursor,
 };
 use crate::limits::{LISTINGS_PER_PAGE, URI_BYTES};
@@ -74,14 +74,24 @@ impl Server {
     }
 
     pub(super) fn list_templates(&self, caller: &Caller, request: &Request<'_>) -> MethodResult {
-        self.offered(&caller.tenant, Kind::Resources)?;
         let catalog = self.catalog.now();
-        let page = page(request.params.cursor, |cursor| {
-            let size = self.settings.server.page_size;
-            catalog.page_of_templates(cursor, size, |it| caller.tenant.family(it))
-        })?;
+        let page = self.page_of_templates(&catalog, caller, request.params.cursor)?;
         let items: Vec<_> = page.items.iter().map(|it| it.definition()).collect();
         self.list(request.id, "resourceTemplates", items, page.next)
+    }
+
+    /// The page of templates that a cursor asks for.
+    pub(super) fn page_of_templates<'a>(
+        &self,
+        catalog: &'a Catalog,
+        caller: &Caller,
+        cursor: Option<&RawValue>,
+    ) -> Result<Page<'a, Family>, RpcError> {
+        self.offered(&caller.tenant, Kind::Resources)?;
+        page(cursor, |cursor| {
+            let size = self.settings.server.page_size;
+            catalog.page_of_templates(cursor, size, |it| caller.tenant.family(it))
+        })
     }
 
     pub(super) async fn read_resource(

@@ -45,12 +45,8 @@ impl Server {
                     .await
             }
             "prompts/list" => {
-                self.offered(&caller.tenant, Kind::Prompts)?;
                 let catalog = self.catalog.now();
-                let page = page(params.cursor, |cursor| {
-                    let size = self.settings.server.page_size;
-                    catalog.page_of_prompts(cursor, size, |it| caller.tenant.prompt(it))
-                })?;
+                let page = self.page_of_prompts(&catalog, caller, params.cursor)?;
                 let items: Vec<_> = page.items.iter().map(|it| &*it.definition).collect();
                 list("prompts", &items, page.next)
             }
@@ -66,12 +62,8 @@ impl Server {
                 list("resources", &page.items, page.next)
             }
             "resources/templates/list" => {
-                self.offered(&caller.tenant, Kind::Resources)?;
                 let catalog = self.catalog.now();
-                let page = page(params.cursor, |cursor| {
-                    let size = self.settings.server.page_size;
-                    catalog.page_of_templates(cursor, size, |it| caller.tenant.family(it))
-                })?;
+                let page = self.page_of_templates(&catalog, caller, params.cursor)?;
                 let items: Vec<_> = page.items.iter().map(|it| it.definition()).collect();
                 list("resourceTemplates", &items, page.next)
             }

@@ -114,10 +114,7 @@ impl Server {
     ) -> Response {
         let begun = handshake(params).and_then(|said| {
             let session = self.begin_session(caller, via, said)?;
-            let mut capabilities = self.capabilities(&caller.tenant);
-            if capabilities.get("resources").is_some() {
-                capabilities["resources"]["subscribe"] = true.into();
-            }
+            let capabilities = self.capabilities(&caller.tenant);
             Ok((said.result(&capabilities), session))
         });
         match begun {
