@@ -73,11 +73,11 @@ impl EventStream {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         loop {
             if let Some(message) = self.events.take() {
-                return self.event(&message);
+                return self.next(&message);
             }
             let Some(work) = &mut self.work else {
                 return match self.reply.take() {
-                    Some(reply) => self.event(&reply),
+                    Some(reply) => self.next(&reply),
                     None => Poll::Ready(None),
                 };
             };
@@ -100,13 +100,9 @@ impl EventStream {
         }
     }
 
-    fn event(&mut self, message: &[u8]) -> Poll<Option<Bytes>> {
+    fn next(&mut self, message: &[u8]) -> Poll<Option<Bytes>> {
         self.restart_silence();
-        let mut event = BytesMut::with_capacity(message.len() + 24);
-        event.put_slice(b"event: message\ndata: ");
-        event.put_slice(message);
-        event.put_slice(b"\n\n");
-        Poll::Ready(Some(event.freeze()))
+        Poll::Ready(Some(event(message)))
     }
 
     fn restart_silence(&mut self) {
@@ -114,6 +110,15 @@ impl EventStream {
             .as_mut()
             .reset(Instant::now() + self.keep_alive);
     }
+}
+
+/// A message as an event. It is JSON on one line.
+pub(super) fn event(message: &[u8]) -> Bytes {
+    let mut event = BytesMut::with_capacity(message.len() + 24);
+    event.put_slice(b"event: message\ndata: ");
+    event.put_slice(message);
+    event.put_slice(b"\n\n");
+    event.freeze()
 }
 
 fn wait(events: Arc<Events>) -> Pin<Box<dyn Future<Output = ()> + Send>> {

@@ -80,6 +80,8 @@ pub(super) enum Kind {
 pub(super) struct Accepts {
     pub(super) json: bool,
     pub(super) events: bool,
+    /// Events rather than JSON: they have the greater weight, or the same and were named first.
+    pub(super) prefers_events: bool,
 }
 
 /// Checks a request's head.
@@ -108,10 +110,12 @@ pub(super) fn check(
     if !media_type(content_type).eq_ignore_ascii_case("application/json") {
         return Err(Refusal::ContentType);
     }
-    let accepts = accepts(headers);
+    let mut accepts = accepts(headers);
     if !accepts.json && !accepts.events {
         return Err(Refusal::Accept);
     }
+    // Clients of earlier revisions have sessions, and expect to resume streams: no more than it takes.
+    accepts.prefers_events &= !headers.contains_key(SESSION_HEADER);
     Ok(Kind::Message(accepts))
 }
 
@@ -199,28 +203,47 @@ fn is_allowed_origin(origin: &str, host: Option<&str>, limits: &ServerLimits) ->
             .any(|allowed| origin.eq_ignore_ascii_case(allowed))
 }
 
-/// No `Accept` at all accepts JSON: only who names streams gets one.
+/// No `Accept` at all accepts JSON: only who names streams gets one. Ranges have weights (RFC 9110,
+/// 12.4.2).
 fn accepts(headers: &HeaderMap) -> Accepts {
     if !headers.contains_key(ACCEPT) {
         return Accepts {
             json: true,
             events: false,
+            prefers_events: false,
         };
     }
-    let mut accepts = Accepts {
-        json: false,
-        events: false,
-    };
-    for value in headers.get_all(ACCEPT) {
-        for range in value.to_str().unwrap_or_default().split(',') {
-            let range = media_type(range);
-            let is_one_of =
-                |names: [&str; 3]| names.iter().any(|it| range.eq_ignore_ascii_case(it));
-            accepts.json |= is_one_of(["application/json", "application/*", "*/*"]);
-            accepts.events |= is_one_of(["text/event-stream", "text/*", "*/*"]);
+    let values = headers.get_all(ACCEPT).iter();
+    let ranges = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
+    // The greatest weight of each, and its place from behind: the earlier of equal ones wins.
+    let (mut json, mut events) = ((0, 0), (0, 0));
+    for (place, range) in ranges.enumerate() {
+        let rank = (weight(range), usize::MAX - place);
+        let range = media_type(range);
+        let is_one_of = |names: [&str; 3]| names.iter().any(|it| range.eq_ignore_ascii_case(it));
+        if is_one_of(["application/json", "application/*", "*/*"]) {
+            json = json.max(rank);
+        }
+        if is_one_of(["text/event-stream", "text/*", "*/*"]) {
+            events = events.max(rank);
         }
     }
-    accepts
+    Accepts {
+        json: json.0 > 0,
+        events: events.0 > 0,
+        prefers_events: events > json,
+    }
+}
+
+/// A range's weight, in thousandths. One that cannot be read counts as none given.
+fn weight(range: &str) -> u16 {
+    let named = range.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let is_weight = name.trim().eq_ignore_ascii_case("q");
+        is_weight.then(|| value.trim().parse::<f32>().ok())?
+    });
+    let weight = named.filter(|weight| (0.0..=1.0).contains(weight));
+    (weight.unwrap_or(1.0) * 1_000.0) as u16
 }
 
 fn media_type(value: &str) -> &str {
@@ -347,19 +370,41 @@ mod tests {
     #[test]
     fn what_is_accepted_decides_the_form_of_the_answer() {
         let accept = |accept: &str| {
-            post(&[("host", "localhost"), ("accept", accept)]).map(|a| (a.json, a.events))
+            post(&[("host", "localhost"), ("accept", accept)])
+                .map(|a| (a.json, a.events, a.prefers_events))
         };
+        let both = "application/json, text/event-stream";
+        assert_eq!(accept(both), Ok((true, true, false)));
+        let streams_first = "text/event-stream, application/json";
+        assert_eq!(accept(streams_first), Ok((true, true, true)));
+        let weighted = "text/event-stream;q=0.5, application/json; q=0.9";
+        assert_eq!(accept(weighted), Ok((true, true, false)));
+        let weighted = "application/json;Q=0.5, text/event-stream";
+        assert_eq!(accept(weighted), Ok((true, true, true)));
+        let session = ("mcp-session-id", "s");
+        let earlier = post(&[("host", "localhost"), ("accept", streams_first), session]);
+        assert_eq!(earlier.map(|a| a.prefers_events), Ok(false));
+        assert_eq!(accept("*/*"), Ok((true, true, false)));
         assert_eq!(
-            accept("application/json, text/event-stream"),
-            Ok((true, true))
+            accept("text/event-stream, */*;q=0.1"),
+            Ok((true, true, true))
         );
-        assert_eq!(accept("*/*"), Ok((true, true)));
-        assert_eq!(accept("application/json;q=0.9"), Ok((true, false)));
-        assert_eq!(accept("text/event-stream"), Ok((false, true)));
+        assert_eq!(accept("application/json;q=0.9"), Ok((true, false, false)));
+        assert_eq!(accept("text/event-stream"), Ok((false, true, true)));
+        let refused = "application/json;q=0, text/event-stream";
+        assert_eq!(accept(refused), Ok((false, true, true)));
         assert_eq!(accept("text/html"), Err(Refusal::Accept));
+        assert_eq!(accept("application/json;q=0"), Err(Refusal::Accept));
+        for nonsense in [
+            "application/json;q=much",
+            "application/json;q=9",
+            "application/json;q",
+        ] {
+            assert_eq!(accept(nonsense), Ok((true, false, false)), "{nonsense}");
+        }
         assert_eq!(
-            post(&[("host", "localhost")]).map(|a| (a.json, a.events)),
-            Ok((true, false))
+            post(&[("host", "localhost")]).map(|a| (a.json, a.events, a.prefers_events)),
+            Ok((true, false, false))
         );
     }
 }

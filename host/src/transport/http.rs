@@ -1,9 +1,10 @@
 //! Streamable HTTP on hyper (MCP 2026-07-28, transports).
 //!
 //! Invariant: whether the answer is JSON or a stream is decided as late as possible: it is JSON,
-//! with the status of its error, unless something was streamed before it.
+//! with the status of its error, unless something was streamed before it. A result is a stream of one
+//! event for a client that prefers one.
 
-use super::body::{EventStream, ResponseBody, Work};
+use super::body::{EventStream, ResponseBody, Work, event};
 use super::cors;
 use super::gate::{self, Accepts, Kind, Refusal};
 use super::patience::Patient;
@@ -19,7 +20,8 @@ use crate::tenants::{Caller, Tenant};
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER,
+    WWW_AUTHENTICATE,
 };
 use hyper::http::request::Parts;
 use hyper::server::conn::http1;
@@ -265,10 +267,13 @@ async fn work_on(
     tokio::select! {
         biased;
         reply = &mut work => {
-            if events.is_empty() {
-                whole(reply)
-            } else {
+            if !events.is_empty() {
                 stream(Box::pin(std::future::ready(reply)), events, keep_alive)
+            } else if accepts.prefers_events && reply.status == 200 && reply.session.is_none() {
+                // A stream has no status of its own for what failed, so only results become one.
+                single(reply)
+            } else {
+                whole(reply)
             }
         }
         () = events.filled() => stream(work, events, keep_alive),
@@ -306,14 +311,25 @@ fn whole(reply: Reply) -> Response<ResponseBody> {
     response
 }
 
+/// A stream of one event, whose end is known.
+fn single(mut reply: Reply) -> Response<ResponseBody> {
+    reply.body = reply.body.map(|message| event(&message));
+    let mut response = whole(reply);
+    say_stream(response.headers_mut());
+    response
+}
+
 fn stream(work: Work, events: Arc<Events>, keep_alive: Duration) -> Response<ResponseBody> {
     let body = EventStream::new(work, events, keep_alive);
     let mut response = Response::new(ResponseBody::Stream(Box::new(body)));
-    let headers = response.headers_mut();
+    say_stream(response.headers_mut());
+    response
+}
+
+fn say_stream(headers: &mut HeaderMap) {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
 }
 
 /// Where clients get tokens (RFC 9728).

@@ -1,5 +1,6 @@
 //! The official conformance suite against the real server. Each check must succeed, except those in
-//! the list of a revision, none of which may: the lists can only become shorter (M-29).
+//! the list of a revision, none of which may: the lists can only become shorter (M-29). What the suite
+//! itself skips is named here, and nothing else may be skipped.
 
 #![allow(
     clippy::expect_used,
@@ -30,6 +31,8 @@ struct Revision {
     scenarios: usize,
     /// Checks that succeed, at the least.
     checks: usize,
+    /// Scenarios with checks that the suite skips.
+    skipped: &'static [&'static str],
     expected: &'static str,
 }
 
@@ -39,7 +42,9 @@ async fn the_official_suite_passes() {
     passes(Revision {
         name: "2026-07-28",
         scenarios: 50,
-        checks: 195,
+        checks: 197,
+        // It is not written yet.
+        skipped: &["tasks-status-notifications"],
         expected: include_str!("../../conformance/expected-failures.json"),
     })
     .await;
@@ -50,7 +55,9 @@ async fn the_official_suite_of_the_revision_before_passes() {
     passes(Revision {
         name: "2025-11-25",
         scenarios: 33,
-        checks: 70,
+        checks: 78,
+        // A session is sealed, not stored: DELETE is answered with 405, as the revision allows.
+        skipped: &["server-session-lifecycle"],
         expected: include_str!("../../conformance/expected-failures-2025-11-25.json"),
     })
     .await;
@@ -75,7 +82,15 @@ async fn passes(revision: Revision) {
     assert_eq!(scenarios.len(), all, "{report}\n{scenarios:?}");
 
     let expected = expected(revision.expected);
-    let bad = |status: &str| status != "SUCCESS" && status != "INFO";
+    let with = |wanted: &'static str| {
+        let with = outcomes
+            .iter()
+            .filter(move |(_, status, _)| status == wanted);
+        with.map(|((scenario, _), ..)| scenario.as_str())
+    };
+    let skipped: BTreeSet<&str> = with("SKIPPED").collect();
+    assert!(skipped.iter().eq(revision.skipped), "{report}\n{skipped:?}");
+    let bad = |status: &str| !["SUCCESS", "INFO", "SKIPPED"].contains(&status);
     let failed: BTreeSet<&Check> = outcomes
         .iter()
         .filter(|(_, status, _)| bad(status))
@@ -102,12 +117,8 @@ async fn passes(revision: Revision) {
         "remove from the expected failures, as they pass or no longer exist: {stale:?}"
     );
 
-    assert!(
-        counts
-            .get("SUCCESS")
-            .is_some_and(|&count| count > revision.checks),
-        "{counts:?}"
-    );
+    let succeeded = with("SUCCESS").count();
+    assert!(succeeded >= revision.checks, "{counts:?}");
 }
 
 /// Runs the suite; returns what it printed.
@@ -168,7 +179,7 @@ fn read(folder: &Path) -> Vec<(Check, String, String)> {
     outcomes
 }
 
-/// The checks that are known not to succeed: failures, warnings and what the suite skips.
+/// The checks that are known not to succeed.
 fn expected(list: &str) -> BTreeSet<Check> {
     let entries: Vec<Value> = serde_json::from_str(list).expect("a list");
     entries

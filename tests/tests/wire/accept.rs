@@ -8,11 +8,11 @@ fn discover(server: &Server) -> Call {
 }
 
 #[tokio::test]
-async fn an_answer_is_json_wherever_json_is_acceptable() {
+async fn an_answer_is_json_unless_streams_are_preferred() {
     let server = Server::start(Options::probe()).await;
     for accept in [
         "application/json, text/event-stream",
-        "text/event-stream, application/json",
+        "text/event-stream;q=0.5, application/json",
         "application/json",
         "APPLICATION/JSON",
         "application/json;q=0.5,text/html",
@@ -39,6 +39,28 @@ async fn an_answer_is_a_stream_where_only_that_is_acceptable() {
     }
 }
 
+// Its length is known, so the connection is free for the next request as soon as after JSON.
+#[tokio::test]
+async fn an_answer_is_a_stream_of_one_event_where_streams_are_preferred() {
+    let server = Server::start(Options::probe()).await;
+    for accept in [
+        "text/event-stream, application/json",
+        "application/json;q=0.8, text/event-stream",
+    ] {
+        let answer = discover(&server).header("Accept", accept).answer().await;
+        answer.result();
+        assert!(answer.streamed, "{accept}");
+        assert!(answer.headers.contains_key("content-length"), "{accept}");
+        assert_eq!(answer.headers["cache-control"], "no-cache");
+    }
+    // What failed keeps its status.
+    let unknown = server.client().request("no/such", json!({}));
+    let streams = "text/event-stream, application/json";
+    let answer = unknown.header("Accept", streams).send().await;
+    assert_eq!(answer.status, 404);
+    assert_eq!(answer.headers["content-type"], "application/json");
+}
+
 #[tokio::test]
 async fn nothing_acceptable_is_406() {
     let server = Server::start(Options::probe()).await;
@@ -47,6 +69,7 @@ async fn nothing_acceptable_is_406() {
         "image/*",
         "application/xml, text/plain",
         "application/json2",
+        "application/json;q=0",
     ] {
         assert_eq!(
             discover(&server)
