@@ -3,8 +3,11 @@
 //!
 //! Invariant: after each attack no call of the neighbour has failed, nothing of the attack runs any
 //! more, the server answers, and its memory stayed within what the terms allow. How much slower the
-//! neighbour became is printed; it depends on the machine, so it is never asserted.
+//! neighbour became is printed; it depends on the machine, so it is never asserted. With
+//! `COFFERDAM_ARENA=apart` the neighbour has a server process of its own, so what is printed is how
+//! much of it the machine does by itself.
 
+use std::env;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -33,6 +36,9 @@ const KEPT: u64 = (16 << 20) + (8 << 20) + (4 << 20);
 const SLOT: u64 = 2 << 20;
 /// Caches of the store and of the allocator, threads, connections: bytes.
 const CACHES: u64 = 160 << 20;
+
+/// What `COFFERDAM_ARENA` is set to for a neighbour with a server of its own.
+const APART: &str = "apart";
 
 /// How long memory may take to go back to the system: the allocator gives it back after a delay.
 const RETURNED: Duration = Duration::from_secs(20);
@@ -162,6 +168,8 @@ impl Terms {
 pub struct Arena {
     // In this order they end: the neighbour's last call breaks off with the server.
     server: Server,
+    /// The neighbour's, if it has one of its own.
+    _home: Option<Server>,
     busy: Neighbour,
     quiet: Seen,
     terms: Terms,
@@ -182,8 +190,14 @@ impl Arena {
         let neighbour = Identity::new("neighbour", "n");
         let config = terms.config(&mallory, &neighbour);
         let server = Server::start(terms.options(&config)).await;
-        let client = server.client().bearing(&neighbour.token);
-        let busy = Neighbour::calling(client, ECHO);
+        let apart = env::var_os("COFFERDAM_ARENA").is_some_and(|value| value == APART);
+        let home = if apart {
+            Some(Server::start(terms.options(&config)).await)
+        } else {
+            None
+        };
+        let client = home.as_ref().unwrap_or(&server).client();
+        let busy = Neighbour::calling(client.bearing(&neighbour.token), ECHO);
         busy.calls(WARM_UP).await;
         busy.look();
         busy.calls(QUIET).await;
@@ -191,6 +205,7 @@ impl Arena {
         assert!(quiet.failures.is_empty(), "in quiet: {:?}", quiet.failures);
         Self {
             server,
+            _home: home,
             busy,
             quiet,
             terms,
