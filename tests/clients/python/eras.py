@@ -13,7 +13,8 @@ import anyio
 from mcp import Client, MCPError, StdioServerParameters, types
 
 mode, kind, *target = sys.argv[1:]
-asked, reports = [], []
+asked, reports, told = [], [], []
+WATCHED = "test://watched-resource"
 
 
 async def answer(_context, params):
@@ -27,13 +28,47 @@ async def report(progress, _total, _message):
     reports.append(progress)
 
 
+async def tell(message):
+    """What a server of an earlier revision says of its own accord."""
+    if isinstance(message, types.ResourceUpdatedNotification):
+        told.append(str(message.params.uri))
+
+
+async def hear_of_a_change(client):
+    """Subscribes to a resource, and hears that it changed."""
+
+    async def trigger():
+        # Over HTTP a client of an earlier revision may still be opening its stream.
+        while True:
+            await client.call_tool("test_trigger_resource_change", {})
+            await anyio.sleep(0.2)
+
+    async with anyio.create_task_group() as group:
+        if mode == "legacy":
+            await client.subscribe_resource(WATCHED)
+            group.start_soon(trigger)
+            while not told:
+                await anyio.sleep(0.02)
+            await client.unsubscribe_resource(WATCHED)
+            assert told[0] == WATCHED, told
+        else:
+            async with client.listen(resource_subscriptions=[WATCHED]) as changes:
+                assert changes.honored.resource_subscriptions == [WATCHED], changes.honored
+                group.start_soon(trigger)
+                change = await anext(changes)
+                assert str(change.uri) == WATCHED, change
+        group.cancel_scope.cancel()
+
+
 async def main():
     server = (
         target[0]
         if kind == "http"
         else StdioServerParameters(command=target[0], args=target[1:])
     )
-    async with Client(server, mode=mode, elicitation_callback=answer) as client:
+    async with Client(
+        server, mode=mode, elicitation_callback=answer, message_handler=tell
+    ) as client:
         assert (client.protocol_version >= "2026") == (mode != "legacy"), client.protocol_version
         print("connect")
 
@@ -76,6 +111,7 @@ async def main():
             assert error.code in (-32602, -32002), error
         else:
             raise AssertionError("an unknown resource was read")
+        await hear_of_a_change(client)
         print("resources")
 
         await client.call_tool("test_tool_with_progress", {}, progress_callback=report)

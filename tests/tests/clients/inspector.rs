@@ -7,6 +7,7 @@ use std::process::Stdio;
 use cofferdam_tests::{Declares, Options, Server, node, node_modules, patient};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
 /// A daemon of its own, with its catalogue and state in a folder of its own.
@@ -159,4 +160,48 @@ async fn the_inspector_calls_polls_answers_and_cancels() {
         .json(&["@cofferdam", "tasks/cancel", task.id()])
         .await;
     assert_eq!(task.status().await, "cancelled");
+}
+
+#[tokio::test]
+async fn the_inspector_completes_and_subscribes() {
+    let server = Server::start(Options::guest("conformance")).await;
+    let inspector = Inspector::connected_to(&server).await;
+    let completed = inspector
+        .json(&[
+            "@cofferdam",
+            "prompts/complete",
+            "--complete-ref-type",
+            "ref/prompt",
+            "--complete-ref",
+            "test_prompt_with_arguments",
+            "--complete-arg-name",
+            "arg1",
+            "--complete-arg-value",
+            "par",
+        ])
+        .await;
+    let values = &completed["values"];
+    assert_eq!(*values, json!(["paris", "park", "party"]), "{completed}");
+
+    let watched = "test://watched-resource";
+    let subscribe = inspector.command(&["@cofferdam", "resources/subscribe", watched]);
+    let mut subscribed = Command::from(subscribe)
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("node runs");
+    let mut lines = BufReader::new(subscribed.stdout.take().expect("it is piped")).lines();
+    let mut heard = String::new();
+    for word in ["Subscribed", "Resource updated"] {
+        let client = server.client();
+        if word == "Resource updated" {
+            let change = client.tool("test_trigger_resource_change", json!({}));
+            change.answer().await.result();
+        }
+        while !heard.contains(word) {
+            let line = patient(word, lines.next_line()).await.expect("text");
+            heard = line.expect("a line before it ends");
+        }
+        assert!(heard.contains(watched), "{heard}");
+    }
 }

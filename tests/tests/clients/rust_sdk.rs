@@ -5,8 +5,8 @@ use std::time::Duration;
 use cofferdam_tests::{Options, Server, patient};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientCapabilities, ClientConfig,
-    GetTaskParams, Implementation, ProtocolVersion, ReadResourceRequestParams, TaskPayload,
-    UpdateTaskParams,
+    GetTaskParams, Implementation, ProtocolVersion, ReadResourceRequestParams, ServerNotification,
+    SubscriptionFilter, TaskPayload, UpdateTaskParams,
 };
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -170,5 +170,30 @@ async fn the_rust_sdk_lists_gets_reads_completes_and_listens() {
         panic!("{missing:?}")
     };
     assert_eq!(error.code.0, -32602);
+
+    let wanted = SubscriptionFilter::builder()
+        .prompts_list_changed()
+        .resource_subscriptions(["house://rules".to_owned()])
+        .build();
+    let listening = client.listen(wanted.clone()).await;
+    let mut subscription = listening.expect("a subscription");
+    assert_eq!(*subscription.acknowledged(), wanted);
+    let told = call("touch", json!({"uri": "house://rules"}));
+    client.call_tool(told).await.expect("a result");
+    let heard = patient("a change", subscription.next()).await;
+    let Ok(Some(ServerNotification::ResourceUpdatedNotification(updated))) = heard else {
+        panic!("{heard:?}")
+    };
+    assert_eq!(updated.params.uri, "house://rules");
+    let told = call("relist", json!({"what": "prompts"}));
+    client.call_tool(told).await.expect("a result");
+    let heard = patient("a change", subscription.next()).await;
+    assert!(
+        matches!(
+            heard,
+            Ok(Some(ServerNotification::PromptListChangedNotification(_)))
+        ),
+        "{heard:?}"
+    );
     client.cancel().await.expect("a close");
 }
