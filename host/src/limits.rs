@@ -190,6 +190,9 @@ pub const DATABASE_COMPONENT_TIME: Duration = Duration::from_secs(60);
 /// How long a component is kept in a database, at least, after a call began with it that may go on on
 /// another node. Unfinished tasks keep theirs.
 pub const DATABASE_COMPONENT_KEPT: Duration = Duration::from_secs(86_400);
+/// Changes that components of a node say and that other nodes are told one by one, at once. More: they are
+/// told that any resource of the component may have changed.
+pub const CHANGES_TOLD: usize = 256;
 /// How far a node's clock and the database's may be apart. More: leases go by the database's, and the
 /// log tells.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(1);

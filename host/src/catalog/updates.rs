@@ -2,9 +2,11 @@
 //!
 //! Invariant: a change is noted for every listener that it concerns, at most once until that looks; so
 //! memory is bounded by what is listened to, a component that tells without end costs its listeners
-//! nothing but one look in a while, and the last change is never lost.
+//! nothing but one look in a while, and the last change is never lost. What components of this node say
+//! goes to other nodes, too ([`Outbox`]); what others say stays here.
 
-use crate::limits::CHANGE_INTERVAL;
+use super::outbox::{Outbox, Saying};
+use crate::limits::{CHANGE_INTERVAL, URI_BYTES};
 use crate::protocol::Kind;
 use indexmap::IndexSet;
 use parking_lot::Mutex;
@@ -18,8 +20,9 @@ use tokio::time::{Instant, sleep_until};
 pub struct Update {
     /// What.
     pub what: What,
-    /// Stands for the source of the component that says so.
-    pub source: Arc<str>,
+    /// Stands for the source of the component that says so. None: it may be any, as what other nodes
+    /// said was missed.
+    pub source: Option<Arc<str>>,
 }
 
 /// What changed.
@@ -36,6 +39,7 @@ pub enum What {
 pub struct Updates {
     by_uri: Mutex<HashMap<Arc<str>, Vec<Arc<Mailbox>>>>,
     lists: Mutex<Vec<Arc<Mailbox>>>,
+    outbox: Outbox,
 }
 
 #[derive(Default)]
@@ -65,28 +69,64 @@ impl Updates {
         }
     }
 
-    /// A component of this source says that a resource changed.
-    pub fn resource(&self, source: &Arc<str>, uri: &str) {
-        let by_uri = self.by_uri.lock();
-        if let Some((uri, mailboxes)) = by_uri.get_key_value(uri) {
+    /// What other nodes are to be told.
+    #[must_use]
+    pub fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// A component of this node says that something changed.
+    pub fn say(&self, source: &Arc<str>, what: What) {
+        let update = Update {
+            what,
+            source: Some(Arc::clone(source)),
+        };
+        self.note(&update);
+        if may_be_told(&update.what) {
+            self.outbox.put(Saying::One(update));
+        }
+    }
+
+    /// Something changed: whoever listens here will hear of it.
+    pub fn note(&self, update: &Update) {
+        match &update.what {
+            What::Resource(uri) => {
+                let by_uri = self.by_uri.lock();
+                let mailboxes = by_uri.get(uri).into_iter().flatten();
+                mailboxes.for_each(|it| it.put(update.clone()));
+            }
+            What::List(_) => {
+                let lists = self.lists.lock();
+                lists.iter().for_each(|it| it.put(update.clone()));
+            }
+        }
+    }
+
+    /// Any resource of a source may have changed, or of all.
+    pub fn note_resources(&self, source: Option<&Arc<str>>) {
+        for (uri, mailboxes) in &*self.by_uri.lock() {
             let update = Update {
                 what: What::Resource(Arc::clone(uri)),
-                source: Arc::clone(source),
+                source: source.cloned(),
             };
             mailboxes.iter().for_each(|it| it.put(update.clone()));
         }
     }
 
-    /// A component of this source says that a list changed.
-    pub fn list(&self, source: &Arc<str>, kind: Kind) {
-        let update = Update {
-            what: What::List(kind),
-            source: Arc::clone(source),
-        };
-        self.lists
-            .lock()
-            .iter()
-            .for_each(|it| it.put(update.clone()));
+    /// Anything may have changed.
+    pub fn note_anything(&self) {
+        self.note_resources(None);
+        for what in Kind::ALL.map(What::List) {
+            self.note(&Update { what, source: None });
+        }
+    }
+}
+
+/// False of what no resource can be called: messages among nodes are short texts.
+fn may_be_told(what: &What) -> bool {
+    match what {
+        What::Resource(uri) => uri.len() <= URI_BYTES && !uri.contains(char::is_control),
+        What::List(_) => true,
     }
 }
 
@@ -164,6 +204,10 @@ impl Drop for UpdateListener {
 mod tests {
     use super::*;
 
+    fn resource(updates: &Updates, source: &Arc<str>, uri: &str) {
+        updates.say(source, What::Resource(uri.into()));
+    }
+
     #[tokio::test]
     async fn many_changes_of_one_resource_are_one_note_in_a_while() {
         let updates = Arc::new(Updates::default());
@@ -171,24 +215,37 @@ mod tests {
         let listener = updates.listen();
         listener.add("a:b".into());
         for _ in 0..1_000 {
-            updates.resource(&source, "a:b");
-            updates.resource(&source, "a:other");
-            updates.list(&source, Kind::Resources);
+            resource(&updates, &source, "a:b");
+            resource(&updates, &source, "a:other");
+            updates.say(&source, What::List(Kind::Resources));
         }
         let mut last = None;
         let started = Instant::now();
         let first = listener.next(&mut last).await;
         assert_eq!(first.len(), 2, "{first:?}");
-        updates.resource(&source, "a:b");
-        updates.resource(&source, "a:b");
+        resource(&updates, &source, "a:b");
+        resource(&updates, &source, "a:b");
         let second = listener.next(&mut last).await;
         assert_eq!(second.len(), 1);
         assert!(started.elapsed() >= CHANGE_INTERVAL);
         listener.remove("a:b");
-        updates.resource(&source, "a:b");
+        resource(&updates, &source, "a:b");
         assert!(listener.mailbox.changed.lock().is_empty());
         listener.add("a:c".into());
         drop(listener);
         assert!(updates.by_uri.lock().is_empty() && updates.lists.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_was_missed_may_be_anything() {
+        let updates = Arc::new(Updates::default());
+        let listener = updates.listen();
+        listener.add("a:b".into());
+        updates.note_anything();
+        let changed = listener.next(&mut None).await;
+        assert_eq!(changed.len(), Kind::ALL.len() + 1, "{changed:?}");
+        assert!(changed.iter().all(|update| update.source.is_none()));
+        let resource = What::Resource("a:b".into());
+        assert!(changed.iter().any(|update| update.what == resource));
     }
 }

@@ -202,10 +202,14 @@ impl Server {
     pub(super) fn concerns(&self, tenant: &Tenant, update: &Update) -> bool {
         let catalog = self.catalog.now();
         match &update.what {
-            What::List(kind) => sees_of(&catalog, tenant, *kind, &update.source),
+            What::List(kind) => {
+                let source = update.source.as_deref();
+                source.is_none_or(|source| sees_of(&catalog, tenant, *kind, source))
+            }
             What::Resource(uri) => {
-                let found = find(&catalog, tenant, uri);
-                found.is_some_and(|found| *found.source() == update.source)
+                let source = update.source.as_deref();
+                let is_its = |found: &str| source.is_none_or(|source| found == source);
+                find(&catalog, tenant, uri).is_some_and(|found| is_its(found.source()))
             }
         }
     }

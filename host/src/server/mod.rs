@@ -11,6 +11,7 @@ mod file;
 mod large;
 mod legacy;
 mod listen;
+mod others;
 mod prompts;
 mod resources;
 mod seen;
@@ -250,7 +251,13 @@ impl Server {
             sealer: Arc::clone(&self.sealer),
         };
         tokio::spawn(worker.run(queue));
-        tasks.follow(self.stopping());
+        let (others, heard) = mpsc::unbounded_channel();
+        tasks.follow(self.stopping(), others);
+        if let Some(shared) = tasks.shared() {
+            let changes = others::follow(shared, Arc::clone(self.catalog.updates()), heard);
+            let stopping = self.stopping().clone();
+            tokio::spawn(stopping.run_until_cancelled_owned(changes));
+        }
         let (told, stopping) = (Arc::clone(tasks), self.stopping().clone());
         self.driver
             .tracker

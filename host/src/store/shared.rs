@@ -6,10 +6,12 @@ use async_trait::async_trait;
 use tokio::sync::mpsc;
 
 /// What a node hears of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
     /// Another node changed a task.
     Changed(TaskId),
+    /// Another node says something that is not about tasks: what it gave [`Shared::say`].
+    Said(String),
     /// A node is gone: tasks may be due, and what it did last may not have been told.
     Gone,
     /// The line was down, or is up for the first time: anything may have changed.
@@ -22,6 +24,12 @@ pub trait Shared: Send + Sync + 'static {
     /// What others do from now on. [`News::Missed`] comes first, when the line is up. It ends with its
     /// receiver.
     fn news(&self) -> mpsc::UnboundedReceiver<News>;
+
+    /// Says something to the other nodes that hear now.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`]: it was not said, or perhaps it was.
+    async fn say(&self, messages: &[String]) -> Result<(), StoreError>;
 
     /// Makes sure that a component is kept until some time, and as long as an unfinished task runs it.
     /// False if it is not kept.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-use tokio::sync::{Mutex as AsyncMutex, Notify};
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -153,15 +153,20 @@ impl Tasks {
         Ok(())
     }
 
-    /// Does what a node of a shared store does, until the server stops. Nothing in any other.
-    pub fn follow(self: &Arc<Self>, stopping: &CancellationToken) {
+    /// Does what a node of a shared store does, until the server stops. Nothing in any other. What it
+    /// hears that is not only about tasks goes to `others`.
+    pub fn follow(
+        self: &Arc<Self>,
+        stopping: &CancellationToken,
+        others: mpsc::UnboundedSender<News>,
+    ) {
         let (Some(_), Some(shared)) = (&self.node, self.store.shared()) else {
             return;
         };
         let until_then = || stopping.clone();
         let (lease, ears, hands) = (Arc::clone(self), Arc::clone(self), Arc::clone(self));
         tokio::spawn(until_then().run_until_cancelled_owned(lease.keep_lease()));
-        tokio::spawn(until_then().run_until_cancelled_owned(ears.hear(shared)));
+        tokio::spawn(until_then().run_until_cancelled_owned(ears.hear(shared, others)));
         tokio::spawn(until_then().run_until_cancelled_owned(hands.take()));
     }
 
@@ -184,12 +189,13 @@ impl Tasks {
     }
 
     /// Hears of what other nodes do.
-    async fn hear(self: Arc<Self>, shared: Arc<dyn Shared>) {
+    async fn hear(self: Arc<Self>, shared: Arc<dyn Shared>, others: mpsc::UnboundedSender<News>) {
         let Some(node) = &self.node else { return };
         let mut news = shared.news();
         while let Some(news) = news.recv().await {
             match news {
                 News::Changed(id) => self.hear_of(id).await,
+                News::Said(_) => _ = others.send(news),
                 News::Gone => {
                     node.look.notify_one();
                     self.hear_of_all().await;
@@ -197,6 +203,8 @@ impl Tasks {
                 News::Missed => {
                     // Others were cut off, too, perhaps.
                     *node.contact.lock() = None;
+                    // Nobody hears it any more if the server stops.
+                    let _ = others.send(News::Missed);
                     self.hear_of_all().await;
                 }
             }
@@ -315,6 +323,12 @@ impl Tasks {
         {
             tracing::warn!(%error, "this node's lease could not be ended; it ends by itself");
         }
+    }
+
+    /// What it shares with other nodes, if there may be some.
+    #[must_use]
+    pub fn shared(&self) -> Option<Arc<dyn Shared>> {
+        self.store.shared()
     }
 
     /// True if other processes may run tasks of the same store.

@@ -1,7 +1,7 @@
 //! A database that goes and comes back.
 
 use cofferdam_postgres::Postgres;
-use cofferdam_tests::accept;
+use cofferdam_tests::{Heard, Options, accept};
 use serde_json::json;
 use tokio::task::spawn_blocking;
 
@@ -16,6 +16,9 @@ async fn listeners_and_runs_outlive_an_outage_that_is_longer_than_a_lease() {
     a.until_running(1, 1).await;
     let mut listen = client(&b).listen_to(&[&task]).await;
     listen.until("input_required").await;
+    let offers = cluster.start(Options::guest("offers")).await;
+    let resources = json!({"resourceSubscriptions": ["house://rules"]});
+    let mut changes = offers.client().listen(resources).await;
     let mut cluster = cluster;
     cluster.database.stop();
     b.log()
@@ -28,6 +31,9 @@ async fn listeners_and_runs_outlive_an_outage_that_is_longer_than_a_lease() {
         cluster
     });
     let _cluster = cluster.await.expect("a thread");
+    // What others said meanwhile may have been of anything.
+    let rules = Heard::Updated("house://rules".to_owned());
+    assert_eq!(changes.next().await, Some(rules));
     task.update(json!({"x": accept("back")})).await;
     let end = listen.until("completed").await;
     assert_eq!(end["result"]["structuredContent"]["x"], accept("back"));

@@ -1,6 +1,6 @@
 //! Clients of one node, and a task that another one runs.
 
-use cofferdam_tests::{Heard, Options, Running, accept, bare};
+use cofferdam_tests::{Heard, Listen, Options, Running, accept, bare};
 use serde_json::json;
 
 use crate::cluster::{Cluster, answer, asking, client};
@@ -113,4 +113,36 @@ async fn the_state_key_can_be_changed_for_one_in_files() {
     let refused = after.through(&client(&a));
     let refused = refused.answer(json!({"x": accept("after")})).await;
     refused.error(200, -32602);
+}
+
+async fn next_of(listen: &mut Listen, wanted: &Heard) {
+    loop {
+        let heard = listen.next().await.expect("more");
+        if heard == *wanted {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_listener_hears_what_components_of_another_node_say() {
+    let cluster = Cluster::new();
+    let offers = || cluster.start(Options::guest("offers"));
+    let (a, b) = (offers().await, offers().await);
+    let rules = "house://rules";
+    let filter = json!({"resourceSubscriptions": [rules], "promptsListChanged": true});
+    let mut listen = b.client().listen(filter).await;
+    let touch = async |uri: &str, times: u32| {
+        let arguments = json!({"uri": uri, "times": times});
+        a.client().result("touch", arguments).await;
+    };
+    // What no node can be told is nobody's resource.
+    touch("no\u{0}uri", 1).await;
+    touch(&format!("house://{}", "x".repeat(10_000)), 1).await;
+    touch(rules, 1_000).await;
+    next_of(&mut listen, &Heard::Updated(rules.to_owned())).await;
+    a.client()
+        .result("relist", json!({"what": "prompts"}))
+        .await;
+    next_of(&mut listen, &Heard::PromptsChanged).await;
 }

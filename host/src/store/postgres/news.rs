@@ -1,7 +1,8 @@
 //! What other nodes tell (`LISTEN`), over a connection of its own.
 //!
 //! Invariant: whoever hears of it can learn all: each time that the line comes up it is told that anything
-//! may have changed. A message has ids of tasks, and nothing that is in a task.
+//! may have changed. A message has ids of tasks, or names a resource or list that changed, and nothing that
+//! is in a task.
 
 use super::pool::{Fault, Line};
 use super::statements as sql;
@@ -17,6 +18,9 @@ use tokio_postgres::AsyncMessage;
 
 /// What is told when a node is gone.
 const GONE: &str = "gone";
+
+/// What comes after the sender in what is not about tasks: no id looks like that.
+pub(super) const SAID: &str = "said ";
 
 /// Follows what others tell until nobody listens. What begins with `own` is this node's.
 pub(super) fn follow(line: Line, own: String) -> mpsc::UnboundedReceiver<News> {
@@ -84,10 +88,16 @@ fn read(message: &str, own: &str) -> Vec<News> {
     if message == GONE {
         return vec![News::Gone];
     }
+    let Some((_, told)) = message.split_once(' ') else {
+        return Vec::new();
+    };
     if message.starts_with(own) {
         return Vec::new();
     }
-    let ids = message.split(' ').skip(1);
+    if let Some(said) = told.strip_prefix(SAID) {
+        return vec![News::Said(said.to_owned())];
+    }
+    let ids = told.split(' ');
     let changed = |id: &str| {
         let bytes = STANDARD.decode(id).ok()?;
         Some(News::Changed(TaskId::from_bytes(bytes.try_into().ok()?)))
@@ -107,6 +117,8 @@ mod tests {
         assert_eq!(read(&told, "a "), ids.map(News::Changed));
         assert_eq!(read(&told, "b "), []);
         assert_eq!(read(GONE, "a "), [News::Gone]);
+        assert_eq!(read("b said a:b c", "a "), [News::Said("a:b c".to_owned())]);
+        assert_eq!(read("b said a:b c", "b "), []);
         for odd in ["", "b", "b AAAA", "b ?"] {
             assert_eq!(read(odd, "a "), [], "{odd}");
         }

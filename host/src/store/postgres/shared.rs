@@ -16,6 +16,15 @@ impl Shared for Inner {
         news::follow(self.pool.line(), self.sender.clone())
     }
 
+    async fn say(&self, messages: &[String]) -> Result<(), StoreError> {
+        let say = async || {
+            let connection = self.pool.get().await?;
+            let values: Values<'_> = &[&self.sender, &news::SAID, &messages];
+            connection.execute(sql::SAY, values).await.map(drop)
+        };
+        Ok(self.pool.attempt(say).await?)
+    }
+
     async fn promise_component(&self, digest: &str, until: Millis) -> Result<bool, StoreError> {
         let promise = async || {
             let connection = self.pool.get().await?;

@@ -313,6 +313,9 @@ pub(super) const FORGET: &str =
 
 pub(super) const LISTEN: &str = "LISTEN cofferdam";
 
+pub(super) const SAY: &str =
+    "SELECT pg_notify('cofferdam', $1 || $2 || message) FROM unnest($3::text[]) AS message";
+
 pub(super) const PROMISE: &str =
     "UPDATE components SET needed_until = greatest(needed_until, $2) WHERE digest = $1";
 

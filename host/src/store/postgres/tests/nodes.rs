@@ -344,4 +344,14 @@ async fn others_hear_of_each_change_and_nobody_of_its_own() {
     store.end_leases(8_000).await.unwrap();
     store.end_leases(9_000).await.unwrap();
     assert_eq!(heard.recv().await, Some(News::Gone));
+
+    let said = ["one", "a:b with spaces and 'quotes'"].map(str::to_owned);
+    store.shared().unwrap().say(&said).await.unwrap();
+    other.shared().unwrap().say(&said[..1]).await.unwrap();
+    for said in said.clone() {
+        assert_eq!(heard.recv().await, Some(News::Said(said)));
+    }
+    let [said, _] = said;
+    assert_eq!(own.recv().await, Some(News::Gone));
+    assert_eq!(own.recv().await, Some(News::Said(said)));
 }
