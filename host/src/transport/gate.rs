@@ -203,6 +203,9 @@ fn is_allowed_origin(origin: &str, host: Option<&str>, limits: &ServerLimits) ->
             .any(|allowed| origin.eq_ignore_ascii_case(allowed))
 }
 
+/// What most clients send, and what need not be taken apart.
+const USUAL: &str = "application/json, text/event-stream";
+
 /// No `Accept` at all accepts JSON: only who names streams gets one. Ranges have weights (RFC 9110,
 /// 12.4.2).
 fn accepts(headers: &HeaderMap) -> Accepts {
@@ -210,6 +213,16 @@ fn accepts(headers: &HeaderMap) -> Accepts {
         return Accepts {
             json: true,
             events: false,
+            prefers_events: false,
+        };
+    }
+    let mut values = headers.get_all(ACCEPT).iter();
+    if let (Some(value), None) = (values.next(), values.next())
+        && value.as_bytes() == USUAL.as_bytes()
+    {
+        return Accepts {
+            json: true,
+            events: true,
             prefers_events: false,
         };
     }
