@@ -42,7 +42,8 @@ async fn tools_are_listed_with_what_serves_them() {
 
     let components = rows(&page, "components").await;
     assert_eq!(components.len(), 1, "{components:?}");
-    let grants = &components[0][5];
+    assert_eq!(components[0][4..6], ["0", "0"], "prompts and resources");
+    let grants = &components[0][7];
     for granted in [
         "variable GREETING",
         "directory /data from ",

@@ -110,6 +110,8 @@ const updateComponents = table(byId("components"), "What serves now, and what ea
   { title: "Version", cell: made((it) => it.digest, digest) },
   { title: "Serves since", cell: text((it) => it.serving_since) },
   { title: "Tools", number: true, cell: text((it) => count(it.tools)) },
+  { title: "Prompts", number: true, cell: text((it) => count(it.prompts)) },
+  { title: "Resources", number: true, cell: text((it) => count(it.resources)) },
   { title: "Signed by", cell: text((it) => it.signed_by ?? "–") },
   { title: "May reach", cell: made((it) => it.grants, grants) },
 ]);
