@@ -28,7 +28,19 @@ pub enum Command {
     },
     /// List the tools of a server with their arguments.
     #[command(after_help = EXITS)]
-    Tools(ToolsArguments),
+    Tools(ListArguments),
+    /// List the prompts of a server with their arguments.
+    #[command(after_help = EXITS)]
+    Prompts(ListArguments),
+    /// Get a prompt of a server, answer what it asks, and show its messages.
+    #[command(after_help = EXITS)]
+    Prompt(PromptArguments),
+    /// List the resources of a server and its resource templates.
+    #[command(after_help = EXITS)]
+    Resources(ListArguments),
+    /// Read a resource of a server, answer what it asks, and show what it holds.
+    #[command(after_help = EXITS)]
+    Read(ReadArguments),
 }
 
 /// `cofferdam call`.
@@ -57,9 +69,39 @@ pub struct CallArguments {
     pub(crate) output: OutputArguments,
 }
 
-/// `cofferdam tools`.
+/// `cofferdam prompt`.
 #[derive(Args, Debug)]
-pub struct ToolsArguments {
+pub struct PromptArguments {
+    #[command(flatten)]
+    pub(crate) server: ServerArguments,
+    /// The name of the prompt.
+    pub(crate) name: String,
+    /// An argument: NAME=@FILE reads a file, NAME=@- standard input, and NAME=@@TEXT is a text that
+    /// begins with @.
+    #[arg(short, long = "arg", value_name = "NAME=TEXT")]
+    pub(crate) arguments: Vec<String>,
+    #[command(flatten)]
+    pub(crate) answers: AnswerArguments,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// `cofferdam read`.
+#[derive(Args, Debug)]
+pub struct ReadArguments {
+    #[command(flatten)]
+    pub(crate) server: ServerArguments,
+    /// The URI of the resource.
+    pub(crate) uri: String,
+    #[command(flatten)]
+    pub(crate) answers: AnswerArguments,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
+
+/// `cofferdam tools`, `prompts` and `resources`.
+#[derive(Args, Debug)]
+pub struct ListArguments {
     #[command(flatten)]
     pub(crate) server: ServerArguments,
     /// How to show them.

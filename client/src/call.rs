@@ -5,20 +5,18 @@
 
 use crate::answers::Answers;
 use crate::arguments::{CallArguments, Format};
-use crate::ask::ask;
 use crate::connect::connect;
 use crate::failure::Failure;
 use crate::follow::{Following, finish};
 use crate::given::{self, GivenError};
-use crate::limits::{BUSY, CANCEL, ROUNDS};
-use crate::peer::{Heard, Notification, Peer, PeerError, Request};
-use crate::report::Report;
+use crate::limits::CANCEL;
+use crate::peer::{PeerError, Request};
+use crate::rounds::Rounds;
 use crate::session::{Session, Stop, deadline};
 use crate::watch::about;
 use crate::{Exit, clean, headers, show, typed};
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
-use tokio::time::sleep;
 
 /// Calls a tool.
 ///
@@ -32,8 +30,13 @@ pub(crate) async fn call(arguments: &CallArguments, session: &Session) -> Result
     let who = format!("{} at {host}", clean::line(&arguments.tool));
 
     session.report.begin(&format!("calling {who}"));
-    let begun = begin(&peer, arguments, &answers, &who, &session.report);
-    let begun = session.work(deadline, begun).await;
+    let rounds = Rounds {
+        peer: &peer,
+        answers: &answers,
+        who: &who,
+        report: &session.report,
+    };
+    let begun = session.work(deadline, begin(&rounds, arguments)).await;
     let begun = begun.map_err(|stop| match stop {
         Stop::Pressed => {
             Failure::Cancelled("the call's stream is closed, which ends it".to_owned())
@@ -115,61 +118,21 @@ pub(crate) async fn call(arguments: &CallArguments, session: &Session) -> Result
 }
 
 /// Calls the tool, answering what it asks, until there is a result or a task.
-async fn begin(
-    peer: &Peer,
-    arguments: &CallArguments,
-    answers: &Answers,
-    who: &str,
-    report: &Report,
-) -> Result<Value, Failure> {
-    let tool = peer.tool(&arguments.tool).await?;
+async fn begin(rounds: &Rounds<'_>, arguments: &CallArguments) -> Result<Value, Failure> {
+    let tool = rounds.peer.tool(&arguments.tool).await?;
     let given = given(arguments, &tool)?;
-    let param_headers = headers::of_arguments(&tool.input_schema, &given);
-    let mut params = Map::from_iter([
-        ("name".to_owned(), arguments.tool.as_str().into()),
-        ("arguments".to_owned(), Value::Object(given)),
-    ]);
-    for _ in 0..ROUNDS {
-        let request = Request {
-            method: "tools/call",
-            params: params.clone(),
-            name: Some(&arguments.tool),
-            headers: param_headers.clone(),
-            progress: true,
-            log: arguments.log.map(crate::arguments::Level::name),
-        };
-        let mut answer = peer.open(request).await?;
-        let mut result = loop {
-            match answer.next().await? {
-                Heard::Result(result) => break result,
-                Heard::Notification(Notification { method, params }) => match method.as_str() {
-                    "notifications/progress" => report.progress(&params),
-                    "notifications/message" => report.log(&params),
-                    _ => {}
-                },
-            }
-        };
-        if result["resultType"] != "input_required" {
-            return Ok(result);
-        }
-        // What is not given in a round is asked again; what is not asked in it is not answered.
-        params.remove("inputResponses");
-        params.remove("requestState");
-        if let Value::Object(requests) = result["inputRequests"].take() {
-            let replies = ask(&requests, answers, who, report).await?;
-            if !replies.open.is_empty() {
-                return Err(Failure::Open(replies.describe()));
-            }
-            params.insert("inputResponses".to_owned(), Value::Object(replies.answers));
-        } else {
-            // A server that asks for nothing but another try has much to do.
-            sleep(BUSY).await;
-        }
-        if let state @ Value::String(_) = result["requestState"].take() {
-            params.insert("requestState".to_owned(), state);
-        }
-    }
-    Err(Failure::Rounds)
+    let request = Request {
+        method: "tools/call",
+        name: Some(&arguments.tool),
+        headers: headers::of_arguments(&tool.input_schema, &given),
+        params: Map::from_iter([
+            ("name".to_owned(), arguments.tool.as_str().into()),
+            ("arguments".to_owned(), Value::Object(given)),
+        ]),
+        progress: true,
+        log: arguments.log.map(crate::arguments::Level::name),
+    };
+    rounds.result(request).await
 }
 
 /// The arguments, as the tool's schema wants them.

@@ -5,8 +5,8 @@
 //! trusts nothing that the server says:
 //!
 //! ```text
-//! arguments ─▶ connect ─▶ peer (on http) ─▶ call, task, tools ─▶ show
-//!               typed ──▶                   ask ◀─ answers, prompt
+//! arguments ─▶ connect ─▶ peer (on http) ─▶ call, task, get, lists ─▶ show
+//!               typed ──▶                 rounds ─▶ ask ◀─ answers, prompt
 //! ```
 //!
 //! Everything that others wrote passes `clean` before a terminal sees it.
@@ -20,11 +20,13 @@ mod connect;
 mod endpoint;
 mod failure;
 mod follow;
+mod get;
 mod given;
 mod headers;
 mod http;
 mod interrupt;
 mod limits;
+mod lists;
 mod nearest;
 mod peer;
 mod prompt;
@@ -32,11 +34,11 @@ mod question;
 #[cfg(test)]
 mod question_tests;
 mod report;
+mod rounds;
 mod schema;
 mod session;
 mod show;
 mod task;
-mod tools;
 mod typed;
 mod watch;
 
@@ -99,7 +101,11 @@ impl Command {
         let ended = match self {
             Self::Call(arguments) => call::call(arguments, &session).await,
             Self::Task { command } => task::task(command, &session).await,
-            Self::Tools(arguments) => tools::tools(arguments, &session).await,
+            Self::Tools(arguments) => lists::tools(arguments, &session).await,
+            Self::Prompts(arguments) => lists::prompts(arguments, &session).await,
+            Self::Prompt(arguments) => get::prompt(arguments, &session).await,
+            Self::Resources(arguments) => lists::resources(arguments, &session).await,
+            Self::Read(arguments) => get::read(arguments, &session).await,
         };
         session.report.end();
         let task = session.task.borrow();
@@ -119,7 +125,11 @@ impl Command {
     fn format(&self) -> Format {
         match self {
             Self::Call(arguments) => arguments.output.output,
-            Self::Tools(arguments) => arguments.output,
+            Self::Tools(arguments) | Self::Prompts(arguments) | Self::Resources(arguments) => {
+                arguments.output
+            }
+            Self::Prompt(arguments) => arguments.output.output,
+            Self::Read(arguments) => arguments.output.output,
             Self::Task { command } => command.task().output.output,
         }
     }

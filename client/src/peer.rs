@@ -127,7 +127,7 @@ impl fmt::Display for RpcError {
 }
 
 /// What is asked.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Request<'a> {
     /// The method.
     pub(crate) method: &'static str,
@@ -287,32 +287,40 @@ impl Peer {
     /// # Errors
     /// [`PeerError`].
     pub(crate) async fn tools(&self) -> Result<Vec<Value>, PeerError> {
-        let mut tools = Vec::new();
+        self.list("tools/list", "tools").await
+    }
+
+    /// All that a method lists, page by page, in this member of its results.
+    ///
+    /// # Errors
+    /// [`PeerError`].
+    pub(crate) async fn list(
+        &self,
+        method: &'static str,
+        member: &str,
+    ) -> Result<Vec<Value>, PeerError> {
+        let mut all = Vec::new();
         let mut cursor = None;
         for _ in 0..LIST_PAGES {
             let params = cursor.take().map(|cursor| ("cursor".to_owned(), cursor));
             let request = Request {
-                method: "tools/list",
+                method,
                 params: params.into_iter().collect(),
                 ..Request::default()
             };
             let mut page = self.ask(request).await?;
-            let Value::Array(found) = page["tools"].take() else {
-                return Err(PeerError::Protocol(
-                    "tools/list without tools",
-                    String::new(),
-                ));
+            let Value::Array(found) = page[member].take() else {
+                let what = format!("{method} has no {member}");
+                return Err(PeerError::Protocol("without a list", what));
             };
-            tools.extend(found);
+            all.extend(found);
             match page["nextCursor"].take() {
                 Value::String(next) => cursor = Some(Value::String(next)),
-                _ => return Ok(tools),
+                _ => return Ok(all),
             }
         }
-        Err(PeerError::Protocol(
-            "tools/list with more pages than anybody has",
-            String::new(),
-        ))
+        let what = format!("{method} has more than {LIST_PAGES} pages");
+        Err(PeerError::Protocol("without an end", what))
     }
 
     /// One of its tools.

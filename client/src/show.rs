@@ -60,17 +60,75 @@ pub(crate) fn line(text: &str) -> io::Result<()> {
     }
 }
 
+/// Shows the messages of a prompt.
+///
+/// # Errors
+/// [`ShowError`].
+pub(crate) fn prompt(result: &Value, output: &OutputArguments) -> Result<(), ShowError> {
+    if output.output == Format::Json {
+        return json(result);
+    }
+    let mut folder = Folder(output.save.clone());
+    for message in result["messages"].as_array().into_iter().flatten() {
+        let role = message["role"].as_str().map(clean::line);
+        let shown = block(&message["content"], None, &mut folder)?;
+        let shown = shown.unwrap_or_default();
+        line(&format!("{}: {shown}", role.unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+/// Shows what a resource holds: a single text as it is.
+///
+/// # Errors
+/// [`ShowError`].
+pub(crate) fn resource(result: &Value, output: &OutputArguments) -> Result<(), ShowError> {
+    if output.output == Format::Json {
+        return json(result);
+    }
+    let mut folder = Folder(output.save.clone());
+    let contents = result["contents"].as_array().map_or(&[][..], Vec::as_slice);
+    if let [single] = contents
+        && let Some(text) = single["text"].as_str()
+    {
+        return Ok(line(&clean::text(text))?);
+    }
+    for it in contents {
+        line(&match serde_json::from_value(it.clone()) {
+            Ok(contents) => held(contents, &mut folder)?,
+            Err(_) => clean::json(&format!("{it:#}")),
+        })?;
+    }
+    Ok(())
+}
+
 fn text(result: &Value, save: Option<&Path>) -> Result<(), ShowError> {
     let structured = result.get("structuredContent");
     let mut folder = Folder(save.map(Path::to_owned));
-    let content = result["content"].as_array();
-    for block in content.into_iter().flatten() {
-        let shown = match serde_json::from_value::<ContentBlock>(block.clone()) {
+    for it in result["content"].as_array().into_iter().flatten() {
+        if let Some(shown) = block(it, structured, &mut folder)? {
+            line(&shown)?;
+        }
+    }
+    if let Some(structured) = structured {
+        line(&clean::json(&format!("{structured:#}")))?;
+    }
+    Ok(())
+}
+
+/// A block of content as text. None: it is there a second time, as structured content.
+fn block(
+    block: &Value,
+    structured: Option<&Value>,
+    folder: &mut Folder,
+) -> Result<Option<String>, ShowError> {
+    Ok(Some(
+        match serde_json::from_value::<ContentBlock>(block.clone()) {
             // Structured content is told as text, too, for those who do not read it.
             Ok(ContentBlock::Text(text))
                 if structured.is_some_and(|it| is_same(it, &text.text)) =>
             {
-                continue;
+                return Ok(None);
             }
             Ok(ContentBlock::Text(text)) => clean::text(&text.text),
             Ok(ContentBlock::Image(image)) => {
@@ -79,22 +137,7 @@ fn text(result: &Value, save: Option<&Path>) -> Result<(), ShowError> {
             Ok(ContentBlock::Audio(audio)) => {
                 folder.keep("audio", &audio.mime_type, &audio.data)?
             }
-            Ok(ContentBlock::Resource(resource)) => match resource.resource {
-                ResourceContents::TextResourceContents { uri, text, .. } => {
-                    format!("resource {}\n{}", clean::line(&uri), clean::text(&text))
-                }
-                ResourceContents::BlobResourceContents {
-                    uri,
-                    mime_type,
-                    blob,
-                    ..
-                } => {
-                    let kind = mime_type.unwrap_or_default();
-                    let kept = folder.keep("resource", &kind, &blob)?;
-                    format!("resource {}\n{kept}", clean::line(&uri))
-                }
-                _ => clean::json(&format!("{block:#}")),
-            },
+            Ok(ContentBlock::Resource(resource)) => held(resource.resource, folder)?,
             Ok(ContentBlock::ResourceLink(link)) => {
                 let more = [
                     link.mime_type,
@@ -110,13 +153,29 @@ fn text(result: &Value, save: Option<&Path>) -> Result<(), ShowError> {
                 clean::line(&format!("link {title}: {}{more}", link.uri))
             }
             _ => clean::json(&format!("{block:#}")),
-        };
-        line(&shown)?;
-    }
-    if let Some(structured) = structured {
-        line(&clean::json(&format!("{structured:#}")))?;
-    }
-    Ok(())
+        },
+    ))
+}
+
+/// What a resource holds, with its URI.
+fn held(contents: ResourceContents, folder: &mut Folder) -> Result<String, ShowError> {
+    Ok(match contents {
+        ResourceContents::TextResourceContents { uri, text, .. } => {
+            format!("resource {}\n{}", clean::line(&uri), clean::text(&text))
+        }
+        ResourceContents::BlobResourceContents {
+            uri,
+            mime_type,
+            blob,
+            ..
+        } => {
+            let kind = mime_type.unwrap_or_default();
+            let kept = folder.keep("resource", &kind, &blob)?;
+            format!("resource {}\n{kept}", clean::line(&uri))
+        }
+        // What later revisions hold is for programs.
+        other => clean::json(&serde_json::to_string_pretty(&other).unwrap_or_default()),
+    })
 }
 
 fn is_same(structured: &Value, text: &str) -> bool {

@@ -12,6 +12,7 @@ mod connection;
 mod help;
 mod hostile;
 mod interrupts;
+mod offers;
 mod other_server;
 mod output;
 mod prompts;
