@@ -2,7 +2,7 @@
 //! one run of them all. The measuring itself is the crate `cofferdam-bench`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Error, Result, ensure};
@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::checkout::Checkout;
 use crate::process::{line, say};
-use crate::release::release;
+use crate::release::{optimised, release};
 use crate::servers::POSTGRES;
 use crate::{guests, node, venv};
 
@@ -51,6 +51,9 @@ pub(crate) struct Options {
     /// Starts of each kind for `start`
     #[arg(long, value_name = "N", default_value = "5")]
     starts: String,
+    /// Measure the server that `cargo xtask optimise` made; the others are release builds as ever
+    #[arg(long)]
+    optimised: bool,
 }
 
 impl Options {
@@ -61,7 +64,7 @@ impl Options {
 }
 
 /// The components whose tools are called.
-const GUESTS: [&str; 4] = ["probe", "probe-wasi", "outbound", "image"];
+pub(crate) const GUESTS: [&str; 4] = ["probe", "probe-wasi", "outbound", "image"];
 
 /// Those in other languages, and what is measured with each.
 const FOREIGN: [(&str, &[&str]); 3] = [
@@ -95,19 +98,22 @@ pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
     guests::build(checkout, &GUESTS)?;
     let others = others(checkout, options)?;
     let release = release(checkout, &["cofferdam", "cofferdam-bench"])?;
-    let data = checkout.target.join("bench");
-    fs::create_dir_all(&data)?;
+    fs::create_dir_all(data(checkout))?;
     let mut bench = Command::new(release.join("cofferdam-bench"));
     bench.arg("run");
-    bench.arg("--host").arg(release.join("cofferdam"));
-    for name in GUESTS {
-        let option = format!("--{name}");
-        bench.arg(option).arg(guests::file(checkout, name));
-    }
+    let host = match options.optimised {
+        true => optimised(checkout),
+        false => release.join("cofferdam"),
+    };
+    ensure!(
+        host.is_file(),
+        "{} is missing: run `cargo xtask optimise`",
+        host.display()
+    );
+    place(checkout, &mut bench, &host);
     for (name, path) in others {
         bench.arg(format!("--{name}")).arg(path);
     }
-    bench.arg("--data").arg(data);
     bench.args(["--seconds", &options.seconds, "--rounds", &options.rounds]);
     bench.args(["--connections", &options.connections]);
     bench.args(["--stored", &options.stored]);
@@ -125,6 +131,21 @@ pub(crate) fn measure(checkout: &Checkout, options: &Options) -> Result<()> {
         .with_context(|| line(&bench))?;
     ensure!(status.success(), "the benchmark failed ({status})");
     Ok(())
+}
+
+/// Tells a command of the benchmark which server it is about, and where it finds what that needs.
+pub(crate) fn place(checkout: &Checkout, bench: &mut Command, host: &Path) {
+    bench.arg("--host").arg(host);
+    for name in GUESTS {
+        let option = format!("--{name}");
+        bench.arg(option).arg(guests::file(checkout, name));
+    }
+    bench.arg("--data").arg(data(checkout));
+}
+
+/// Where servers that are measured keep what they have.
+pub(crate) fn data(checkout: &Checkout) -> PathBuf {
+    checkout.target.join("bench")
 }
 
 /// Guests and servers in other languages, as far as they are measured and can be had here: the

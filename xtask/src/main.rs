@@ -15,6 +15,7 @@ mod flame;
 mod fuzz;
 mod guests;
 mod node;
+mod optimise;
 mod process;
 mod release;
 mod servers;
@@ -59,6 +60,8 @@ enum Task {
     Demo(demo::Options),
     /// Run several nodes on one PostgreSQL behind nginx, until Ctrl-C
     Cluster(cluster::Options),
+    /// Build the server once more, optimised by what it does most; needs llvm-profdata
+    Optimise,
     /// Compare the server's speed with bare HTTP and with the official SDKs
     Bench(bench::Options),
     /// Count the instructions of the hot path, and compare them with those recorded; needs valgrind
@@ -93,6 +96,7 @@ fn run(task: Task) -> Result<()> {
         Task::Docs => docs::write(&checkout),
         Task::Demo(options) => demo::show(&checkout, &options),
         Task::Cluster(options) => cluster::run(&checkout, &options),
+        Task::Optimise => optimise::optimise(&checkout),
         Task::Bench(options) => bench::measure(&checkout, &options),
         Task::Count(options) => count::count(&checkout, &options),
         Task::Flame(options) => flame::flame(&checkout, &options),

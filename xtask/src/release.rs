@@ -7,6 +7,11 @@ use anyhow::Result;
 use crate::checkout::Checkout;
 use crate::process::{cargo, run, say};
 
+/// Where `cargo xtask optimise` puts the server.
+pub(crate) fn optimised(checkout: &Checkout) -> PathBuf {
+    checkout.target.join("optimised/cofferdam")
+}
+
 /// Builds packages of the workspace for release. Gives the folder where their programs lie.
 pub(crate) fn release(checkout: &Checkout, packages: &[&str]) -> Result<PathBuf> {
     say!("building {} for release", packages.join(" and "));

@@ -23,6 +23,7 @@ mod start;
 mod store;
 mod stored;
 mod study;
+mod train;
 mod waiting;
 
 use std::process::ExitCode;
@@ -57,6 +58,8 @@ enum Command {
     },
     /// Count instructions of the hot path
     Count(count::Plan),
+    /// Let a server work that notes what it does most
+    Train(train::Training),
     /// Draw where the time of an inline call goes
     Flame(flame::Plan),
     /// Be the server whose instructions are counted
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Command::Embedded(embedded) => count::serve(embedded),
         Command::Count(plan) => count::count(&plan),
         Command::Flame(plan) => flame::draw(&plan),
+        Command::Train(training) => train::train(&training),
         Command::Run { place, json, plan } => run(&place, &plan, json),
     };
     match outcome {

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A server that listens.
@@ -79,6 +79,15 @@ impl Server {
         };
         self.hear(loaded)
             .context("the server loaded no compiled code")
+    }
+
+    /// Ends it as an operator does, and waits until it has ended by itself.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        let id = Pid::from_raw(self.child.id().try_into()?).context("a process has an id")?;
+        kill_process(id, Signal::TERM)?;
+        let status = self.child.wait()?;
+        ensure!(status.success(), "the server ended with {status}");
+        Ok(())
     }
 
     /// Waits for it to say something of a kind.
