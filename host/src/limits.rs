@@ -154,6 +154,9 @@ pub const SEND_TIME: Duration = Duration::from_secs(30);
 pub const EPOCH: Duration = Duration::from_millis(2);
 /// CPU time that a run has before it takes turns with those that compute all the time.
 pub const HEAD_START: Duration = Duration::from_millis(1);
+/// Memory that an instance took beside what it began with, bytes. More: it is taken down after the answer,
+/// by a thread that does nothing else.
+pub const LARGE_INSTANCE_BYTES: usize = 4 << 20;
 /// Finest step of the clocks that guests read.
 pub const CLOCK_TICK: Duration = Duration::from_micros(100);
 /// Host memory one host call may take for its arguments, bytes. More: the guest traps.

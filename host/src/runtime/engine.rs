@@ -9,6 +9,7 @@ use super::compile::{Compilation, Compiler};
 use super::imports::Guest;
 use super::program::RunError;
 use super::queue::{FairQueue, Full, Permit, Share};
+use super::reaper::Reaper;
 use super::wit;
 use crate::limits::{self, SandboxLimits};
 use std::io;
@@ -50,6 +51,7 @@ pub struct Runtime {
     pub(super) compilation: Compilation,
     clock: Arc<EpochClock>,
     permits: FairQueue,
+    pub(super) reaper: Reaper,
     /// Turns of instances that compute for longer than an epoch: as many at once as there are cores.
     /// So others wait for one epoch at most, however many compute, and tenants share the cores evenly.
     pub(super) turns: FairQueue,
@@ -78,6 +80,7 @@ impl Runtime {
         Ok(Self {
             clock: EpochClock::start(&engine),
             permits: FairQueue::new(limits.instances as usize),
+            reaper: Reaper::start(),
             turns: FairQueue::new(
                 thread::available_parallelism().map_or(1, |cores| (cores.get() - 1).max(1)),
             ),
@@ -137,7 +140,7 @@ impl Runtime {
     /// # Errors
     /// [`RunError::Busy`] if too many calls of the tenant wait already; [`RunError::Budget`] if it has
     /// no CPU time left.
-    pub(super) async fn permit(&self, place: &Place) -> Result<Running<'_>, RunError> {
+    pub(super) async fn permit(&self, place: &Place) -> Result<Running, RunError> {
         if let Some(budget) = &place.accounts.cpu {
             if place.patient {
                 budget.ready().await;
@@ -166,7 +169,7 @@ impl Runtime {
         })?;
         self.clock.enter();
         Ok(Running {
-            clock: &self.clock,
+            clock: Arc::clone(&self.clock),
             _permit: permit,
         })
     }
@@ -186,12 +189,12 @@ pub struct Place {
 }
 
 /// The right to run one instance.
-pub(super) struct Running<'a> {
-    clock: &'a EpochClock,
+pub(super) struct Running {
+    clock: Arc<EpochClock>,
     _permit: Permit,
 }
 
-impl Drop for Running<'_> {
+impl Drop for Running {
     fn drop(&mut self) {
         self.clock.exit();
     }

@@ -114,6 +114,8 @@ fn thread_nanos() -> u64 {
 pub(super) struct MemoryLimiter {
     limit: usize,
     held: usize,
+    /// What it took beside what it began with.
+    grown: usize,
     /// The last step that was allowed, which may fail for another reason.
     step: usize,
     account: Option<Arc<MemoryAccount>>,
@@ -134,11 +136,17 @@ impl MemoryLimiter {
         Self {
             limit: limits.memory_bytes,
             held: 0,
+            grown: 0,
             step: 0,
             account: accounts.memory.clone(),
             table_elements: limits.table_elements,
             refused: None,
         }
+    }
+
+    /// Bytes that it took beside what it began with.
+    pub(super) fn grown(&self) -> usize {
+        self.grown
     }
 
     /// Takes so many bytes, or says which limit is in the way.
@@ -184,7 +192,12 @@ impl ResourceLimiter for MemoryLimiter {
     ) -> wasmtime::Result<bool> {
         self.step = desired.saturating_sub(current);
         match self.take(self.step) {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                if current > 0 {
+                    self.grown += self.step;
+                }
+                Ok(true)
+            }
             Err(limit) => {
                 self.step = 0;
                 self.refused = Some(limit);
@@ -246,8 +259,10 @@ mod tests {
             .memory_grow_failed(wasmtime::Error::msg("again"))
             .unwrap();
         assert!(second.memory_growing(0, 30, None).unwrap());
+        assert_eq!((first.grown(), second.grown()), (0, 0));
         drop(first);
         assert!(second.memory_growing(30, 80, None).unwrap());
+        assert_eq!(second.grown(), 50);
         drop(second);
         assert!(account.take(100), "everything came back");
     }

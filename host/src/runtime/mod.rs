@@ -21,6 +21,7 @@ mod offers;
 mod output;
 mod program;
 mod queue;
+mod reaper;
 mod verbs;
 mod wasi;
 

@@ -19,6 +19,7 @@ use crate::metrics::{CallCounters, Limit, Metrics};
 use crate::protocol::{ClientFeatures, RpcError};
 use crate::telemetry::HostCalls;
 use parking_lot::Mutex;
+use scopeguard::guard;
 use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::component::{Instance, InstancePre, ResourceTableError};
@@ -313,19 +314,24 @@ impl Runtime {
         metrics: Option<CallCounters>,
         work: impl AsyncFnOnce(&Instance, &mut Store<Guest>) -> wasmtime::Result<T>,
     ) -> Result<T, RunError> {
-        let _running = self.permit(place).await?;
+        let running = self.permit(place).await?;
         let meter = Arc::new(CpuMeter::new(place.accounts.cpu.clone(), metrics));
-        let mut store = self.store(guest, cpu_ms, &meter, &place.tenant);
+        let store = self.store(guest, cpu_ms, &meter, &place.tenant);
+        // However the run ends, and if it is abandoned.
+        let mut live = guard((store, running), |(store, running)| {
+            self.reaper.take(store, running);
+        });
         let work = async {
-            let instance = program.pre.instantiate_async(&mut store).await?;
-            work(&instance, &mut store).await
+            let (store, _) = &mut *live;
+            let instance = program.pre.instantiate_async(&mut *store).await?;
+            work(&instance, store).await
         };
         let result = Metered {
             meter,
             future: Box::pin(work),
         }
         .await;
-        result.map_err(|error| cause(error, store.data(), cpu_ms))
+        result.map_err(|error| cause(error, live.0.data(), cpu_ms))
     }
 
     fn store(
