@@ -13,6 +13,9 @@ use crate::process::say;
 
 const FOLDER: &str = "guest-sdk/c/gen";
 
+/// Of a component that has tools only, and of one that has more.
+const WORLDS: [&str; 2] = ["tool", "everything"];
+
 /// Writes them anew.
 pub(crate) fn write(checkout: &Checkout) -> Result<()> {
     let folder = checkout.root.join(FOLDER);
@@ -26,11 +29,13 @@ pub(crate) fn write(checkout: &Checkout) -> Result<()> {
 }
 
 fn generate(root: &Path) -> Result<Files> {
-    let (mut resolve, package) = contract::read(root)?;
-    let world = resolve.select_world(&[package], Some("tool"))?;
     let mut files = Files::default();
-    let mut generator = wit_bindgen_c::Opts::default().build();
-    generator.generate(&mut resolve, world, &mut files)?;
+    for name in WORLDS {
+        let (mut resolve, package) = contract::read(root)?;
+        let world = resolve.select_world(&[package], Some(name))?;
+        let mut generator = wit_bindgen_c::Opts::default().build();
+        generator.generate(&mut resolve, world, &mut files)?;
+    }
     Ok(files)
 }
 
