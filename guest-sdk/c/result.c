@@ -37,11 +37,16 @@ tool_option_string_t cd_maybe(const char *text) {
     return maybe;
 }
 
+void *cd_grow(void *items, size_t length, size_t item) {
+    void *grown = realloc(items, (length + 1) * item);
+    if (grown == NULL)
+        abort();
+    return grown;
+}
+
 static bool add(cd_call *call, content block) {
     cofferdam_tool_types_list_content_t *all = &call->result.content;
-    all->ptr = realloc(all->ptr, (all->len + 1) * sizeof block);
-    if (all->ptr == NULL)
-        abort();
+    all->ptr = cd_grow(all->ptr, all->len, sizeof block);
     all->ptr[all->len++] = block;
     return true;
 }
@@ -123,19 +128,23 @@ static cofferdam_tool_types_option_annotations_t *hints_of(content *block) {
     }
 }
 
+cofferdam_tool_types_annotations_t cd_hints(const cd_annotations *annotations) {
+    cofferdam_tool_types_annotations_t hints = {0};
+    hints.audience.ptr = cd_take(2);
+    if (annotations->for_user)
+        hints.audience.ptr[hints.audience.len++] = COFFERDAM_TOOL_TYPES_ROLE_USER;
+    if (annotations->for_assistant)
+        hints.audience.ptr[hints.audience.len++] = COFFERDAM_TOOL_TYPES_ROLE_ASSISTANT;
+    hints.priority = (tool_option_f64_t){annotations->priority >= 0, annotations->priority};
+    hints.last_modified = cd_maybe(annotations->last_modified);
+    return hints;
+}
+
 bool cd_annotate(cd_call *call, const cd_annotations *annotations) {
     cofferdam_tool_types_list_content_t *all = &call->result.content;
     if (all->len == 0)
         return cd_internal(call, "cd_annotate: there is no block yet");
-    cofferdam_tool_types_option_annotations_t *hints = hints_of(&all->ptr[all->len - 1]);
-    hints->is_some = true;
-    hints->val.audience.ptr = cd_take(2);
-    if (annotations->for_user)
-        hints->val.audience.ptr[hints->val.audience.len++] = COFFERDAM_TOOL_TYPES_ROLE_USER;
-    if (annotations->for_assistant)
-        hints->val.audience.ptr[hints->val.audience.len++] = COFFERDAM_TOOL_TYPES_ROLE_ASSISTANT;
-    hints->val.priority = (tool_option_f64_t){annotations->priority >= 0, annotations->priority};
-    hints->val.last_modified = cd_maybe(annotations->last_modified);
+    *hints_of(&all->ptr[all->len - 1]) = (cofferdam_tool_types_option_annotations_t){true, cd_hints(annotations)};
     return true;
 }
 
