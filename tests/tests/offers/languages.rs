@@ -116,3 +116,28 @@ async fn python() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn c() {
+    offers(Example {
+        component: "units",
+        template: "units://{quantity}/{unit}",
+        count: 11,
+        uri: "units://length/fathom",
+        text: "1 fathom = 1.8288 metre",
+        nothing: "units://mass/fathom",
+        typed: (
+            "unit",
+            "F",
+            json!({"quantity": "length"}),
+            json!(["foot", "fathom"]),
+        ),
+        prompt: "imagine",
+        arguments: json!({"unit": "stone", "amount": "3"}),
+        said: "1 stone is 6.35029318 kilogram.",
+        unfit: json!({"unit": "stone's throw"}),
+        tool: "convert-units",
+        call: json!({"amount": 6, "from": "fathom", "to": "foot"}),
+    })
+    .await;
+}

@@ -5,6 +5,7 @@
     reason = "a test that meets the unexpected should fail, saying so"
 )]
 
+mod c;
 mod capabilities;
 mod changes;
 mod completion;
