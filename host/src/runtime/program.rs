@@ -11,6 +11,7 @@ use super::imports::Guest;
 use super::invoke::{Invocation, Output, invoke};
 use super::meter::{CpuMeter, MemoryLimiter, Metered};
 use super::output::GuestLog;
+use super::reaper::Live;
 use super::verbs::{Halt, Verbs};
 use crate::grants::Grants;
 use crate::journal::{Fault, Journal};
@@ -314,15 +315,16 @@ impl Runtime {
         metrics: Option<CallCounters>,
         work: impl AsyncFnOnce(&Instance, &mut Store<Guest>) -> wasmtime::Result<T>,
     ) -> Result<T, RunError> {
-        let running = self.permit(place).await?;
+        let _running = self.permit(place).await?;
         let meter = Arc::new(CpuMeter::new(place.accounts.cpu.clone(), metrics));
-        let store = self.store(guest, cpu_ms, &meter, &place.tenant);
+        let live = Live {
+            store: self.store(guest, cpu_ms, &meter, &place.tenant),
+            _running,
+        };
         // However the run ends, and if it is abandoned.
-        let mut live = guard((store, running), |(store, running)| {
-            self.reaper.take(store, running);
-        });
+        let mut live = guard(live, |live| self.reaper.take(live));
         let work = async {
-            let (store, _) = &mut *live;
+            let store = &mut live.store;
             let instance = program.pre.instantiate_async(&mut *store).await?;
             work(&instance, store).await
         };
@@ -331,7 +333,7 @@ impl Runtime {
             future: Box::pin(work),
         }
         .await;
-        result.map_err(|error| cause(error, live.0.data(), cpu_ms))
+        result.map_err(|error| cause(error, live.store.data(), cpu_ms))
     }
 
     fn store(

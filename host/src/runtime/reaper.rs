@@ -13,8 +13,14 @@ use wasmtime::Store;
 /// By how much it stands back behind the threads that serve.
 const NICENESS: i32 = 10;
 
+/// An instance and its permit. They go in this order: a permit that is free has its slots.
+pub(super) struct Live {
+    pub(super) store: Store<Guest>,
+    pub(super) _running: Running,
+}
+
 /// The thread. It ends with the runtime.
-pub(super) struct Reaper(mpsc::Sender<(Store<Guest>, Running)>);
+pub(super) struct Reaper(mpsc::Sender<Live>);
 
 impl Reaper {
     pub(super) fn start() -> Self {
@@ -33,9 +39,9 @@ impl Reaper {
     }
 
     /// Takes down an instance, and gives its permit back.
-    pub(super) fn take(&self, store: Store<Guest>, running: Running) {
-        if store.data().memory.grown() > LARGE_INSTANCE_BYTES {
-            let _ = self.0.send((store, running));
+    pub(super) fn take(&self, live: Live) {
+        if live.store.data().memory.grown() > LARGE_INSTANCE_BYTES {
+            let _ = self.0.send(live);
         }
     }
 }

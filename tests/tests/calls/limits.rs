@@ -156,3 +156,23 @@ async fn instances() {
         .result("echo", json!({"text": "alive"}))
         .await;
 }
+
+// An instance gave its permit back before its slot was free: the next call found the pool full.
+#[tokio::test]
+async fn a_free_permit_has_a_free_slot() {
+    let server = Server::start(Options::probe().set("sandbox.instances", 1)).await;
+    // One runs, and four wait: as many as may.
+    let callers: Vec<_> = (0..5)
+        .map(|_| {
+            let client = server.client();
+            tokio::spawn(async move {
+                for _ in 0..300 {
+                    client.result("echo", json!({"text": "x"})).await;
+                }
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.await.expect("a result of each call");
+    }
+}
