@@ -3,7 +3,6 @@
 //!
 //! Invariant: the notes are read by the tool of the compiler's own LLVM, or of one with the same number.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,6 +14,7 @@ use crate::checkout::Checkout;
 use crate::guests;
 use crate::process::{cargo, quiet, read, run, say};
 use crate::release::{optimised, release};
+use crate::toolchain;
 
 /// The server's package, and its program.
 const SERVER: &str = "cofferdam";
@@ -69,17 +69,11 @@ struct Compiler {
 
 impl Compiler {
     fn find() -> Result<Self> {
-        let rustc = PathBuf::from(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        let rustc = toolchain::native();
         let told = read(Command::new(&rustc).arg("-vV"))?;
-        let said = |what: &str| {
-            let line = told.lines().find_map(|line| line.strip_prefix(what));
-            line.map(str::trim)
-                .with_context(|| format!("`rustc -vV` says nothing of {what}"))
-        };
-        let llvm = said("LLVM version:")?.split('.').next();
         Ok(Self {
-            host: said("host:")?.to_owned(),
-            llvm: llvm.unwrap_or_default().to_owned(),
+            host: toolchain::print(&rustc, "host-tuple")?,
+            llvm: llvm(&told).context("`rustc -vV` names no LLVM")?,
             rustc,
         })
     }
@@ -99,8 +93,7 @@ impl Compiler {
     /// The tool that merges notes.
     fn profdata(&self) -> Result<PathBuf> {
         const NAME: &str = "llvm-profdata";
-        let sysroot = read(Command::new(&self.rustc).args(["--print", "sysroot"]))?;
-        let own = Path::new(sysroot.trim_end())
+        let own = Path::new(&toolchain::print(&self.rustc, "sysroot")?)
             .join("lib/rustlib")
             .join(&self.host)
             .join("bin")
@@ -126,7 +119,26 @@ fn version(tool: &Path) -> Option<String> {
         .stdin(Stdio::null())
         .output()
         .ok()?;
-    let told = String::from_utf8(told.stdout).ok()?;
-    let (_, version) = told.split_once("LLVM version ")?;
-    Some(version.split('.').next()?.trim().to_owned())
+    llvm(&String::from_utf8(told.stdout).ok()?)
+}
+
+/// The first number of the LLVM that a program says it is of.
+fn llvm(told: &str) -> Option<String> {
+    let (_, version) = told.split_once("LLVM version")?;
+    let version = version.trim_start_matches([':', ' ']);
+    Some(version.split('.').next()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compiler_and_its_tools_name_their_llvm() {
+        let rustc = "host: x86_64-unknown-linux-gnu\nrelease: 1.95.0\nLLVM version: 22.1.2\n";
+        assert_eq!(llvm(rustc).as_deref(), Some("22"));
+        let debian = "Debian LLVM version 22.1.8\n  Optimized build.\n";
+        assert_eq!(llvm(debian).as_deref(), Some("22"));
+        assert_eq!(llvm("release: 1.95.0\n"), None);
+    }
 }

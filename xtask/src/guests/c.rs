@@ -8,7 +8,8 @@ use super::foreign::{Foreign, Language};
 use crate::checkout::Checkout;
 use crate::venv;
 
-const C: Language = c(&[
+/// What every guest in C is compiled with.
+const SHARED: &[&str] = &[
     "cc",
     "--target=wasm32-wasi",
     "-mexec-model=reactor",
@@ -25,45 +26,37 @@ const C: Language = c(&[
     "cofferdam/ask.c",
     "cofferdam/result.c",
     "cofferdam/json.c",
-    "cofferdam/gen/tool.c",
-    "cofferdam/gen/tool_component_type.o",
-]);
+];
+
+const C: Language = Language {
+    compiler,
+    arguments: &[
+        SHARED,
+        &[
+            "cofferdam/gen/tool.c",
+            "cofferdam/gen/tool_component_type.o",
+        ],
+    ],
+};
 
 /// With prompts, resources and completion.
-const C_EVERYTHING: Language = c(&[
-    "cc",
-    "--target=wasm32-wasi",
-    "-mexec-model=reactor",
-    "-std=gnu17",
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-    "-Os",
-    "-s",
-    "-DCD_OFFERS",
-    "-Icofferdam",
-    "-ocomponent.wasm",
-    "tools.c",
-    "cofferdam/cofferdam.c",
-    "cofferdam/ask.c",
-    "cofferdam/result.c",
-    "cofferdam/json.c",
-    "cofferdam/offers/changes.c",
-    "cofferdam/offers/completion.c",
-    "cofferdam/offers/prompts.c",
-    "cofferdam/offers/read.c",
-    "cofferdam/offers/resources.c",
-    "cofferdam/offers/shared.c",
-    "cofferdam/gen/everything.c",
-    "cofferdam/gen/everything_component_type.o",
-]);
-
-const fn c(arguments: &'static [&'static str]) -> Language {
-    Language {
-        compiler,
-        arguments,
-    }
-}
+const C_EVERYTHING: Language = Language {
+    compiler,
+    arguments: &[
+        SHARED,
+        &[
+            "-DCD_OFFERS",
+            "cofferdam/offers/changes.c",
+            "cofferdam/offers/completion.c",
+            "cofferdam/offers/prompts.c",
+            "cofferdam/offers/read.c",
+            "cofferdam/offers/resources.c",
+            "cofferdam/offers/shared.c",
+            "cofferdam/gen/everything.c",
+            "cofferdam/gen/everything_component_type.o",
+        ],
+    ],
+};
 
 pub(super) const GUESTS: [Foreign; 4] = [
     C.guest("c", "tests/guests/c"),

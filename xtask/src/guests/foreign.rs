@@ -23,8 +23,8 @@ pub(super) struct Language {
     /// Installs the compiler, which a folder of the checkout pins, or finds it installed. A failure
     /// means that it cannot be had here.
     pub(super) compiler: fn(&Checkout) -> Result<Command>,
-    /// What the compiler is told so that it makes `component.wasm` of what is in the folder.
-    pub(super) arguments: &'static [&'static str],
+    /// What the compiler is told so that it makes `component.wasm` of what is in the folder, in parts.
+    pub(super) arguments: &'static [&'static [&'static str]],
 }
 
 impl Language {
@@ -85,7 +85,11 @@ impl Foreign {
         // From a copy: a compiler may write beside what it reads.
         let copy = workshop(checkout).join(self.name);
         write(&files, &copy)?;
-        quiet(compiler.args(self.language.arguments).current_dir(&copy))?;
+        quiet(
+            compiler
+                .args(self.language.arguments.concat())
+                .current_dir(&copy),
+        )?;
         let built = copy.join("component.wasm");
         component::of_module(&built)?;
         place(checkout, self.name, &built)?;

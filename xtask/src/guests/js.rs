@@ -9,27 +9,22 @@ use super::foreign::{Foreign, Language};
 use crate::checkout::Checkout;
 use crate::node;
 
-const QUICKJS: Language = quickjs(&[
+/// What QuickJS is told for every guest.
+const SHARED: &[&str] = &[
     // The host calls exports of the ordinary, synchronous kind.
     "--sync",
     "--opt-size",
     "--wit=cofferdam/wit",
-    "--world=guest",
     "--js=tools.js",
     "--output=component.wasm",
-]);
+];
+
+const QUICKJS: Language = quickjs(&[SHARED, &["--world=guest"]]);
 
 /// With prompts, resources and completion.
-const QUICKJS_EVERYTHING: Language = quickjs(&[
-    "--sync",
-    "--opt-size",
-    "--wit=cofferdam/wit",
-    "--world=everything",
-    "--js=tools.js",
-    "--output=component.wasm",
-]);
+const QUICKJS_EVERYTHING: Language = quickjs(&[SHARED, &["--world=everything"]]);
 
-const fn quickjs(arguments: &'static [&'static str]) -> Language {
+const fn quickjs(arguments: &'static [&'static [&'static str]]) -> Language {
     Language {
         compiler: |checkout| program(checkout, "examples/contacts", "js", "componentize-qjs"),
         arguments,
@@ -38,13 +33,13 @@ const fn quickjs(arguments: &'static [&'static str]) -> Language {
 
 const STARLING_MONKEY: Language = Language {
     compiler: |checkout| program(checkout, "examples/links", "js-web", "componentize-js"),
-    arguments: &[
+    arguments: &[&[
         "tools.js",
         "--wit=cofferdam/wit",
         "--world-name=guest",
         "--disable=fetch-event",
         "--out=component.wasm",
-    ],
+    ]],
 };
 
 /// What both engines run.

@@ -8,28 +8,21 @@ use super::foreign::{Foreign, Language};
 use crate::checkout::Checkout;
 use crate::venv;
 
-const PYTHON: Language = python(&[
-    "--quiet",
-    "--wit-path=wit",
-    "--world=tool",
+/// What is told of every guest, before its world and after it.
+const BEFORE: &[&str] = &["--quiet", "--wit-path=wit"];
+const AFTER: &[&str] = &[
     "componentize",
     "--python-path=.",
     "--output=component.wasm",
     "tools",
-]);
+];
+
+const PYTHON: Language = python(&[BEFORE, &["--world=tool"], AFTER]);
 
 /// With prompts, resources and completion.
-const PYTHON_EVERYTHING: Language = python(&[
-    "--quiet",
-    "--wit-path=wit",
-    "--world=everything",
-    "componentize",
-    "--python-path=.",
-    "--output=component.wasm",
-    "tools",
-]);
+const PYTHON_EVERYTHING: Language = python(&[BEFORE, &["--world=everything"], AFTER]);
 
-const fn python(arguments: &'static [&'static str]) -> Language {
+const fn python(arguments: &'static [&'static [&'static str]]) -> Language {
     Language {
         compiler,
         arguments,

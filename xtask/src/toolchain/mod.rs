@@ -35,7 +35,7 @@ impl Toolchain {
 
 /// Finds, or makes, a toolchain for a target.
 pub(crate) fn find(target: &str) -> Result<Toolchain> {
-    let rustc = PathBuf::from(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    let rustc = native();
     if has_std(&rustc, target) {
         return Ok(Toolchain { rustc });
     }
@@ -61,6 +61,11 @@ pub(crate) fn find(target: &str) -> Result<Toolchain> {
     Ok(Toolchain { rustc })
 }
 
+/// The compiler that builds for this machine.
+pub(crate) fn native() -> PathBuf {
+    PathBuf::from(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+}
+
 /// Has this compiler a standard library for the target?
 fn has_std(rustc: &Path, target: &str) -> bool {
     let mut command = Command::new(rustc);
@@ -73,7 +78,7 @@ fn has_std(rustc: &Path, target: &str) -> bool {
 }
 
 /// A line that `rustc --print` answers.
-fn print(rustc: &Path, what: &str) -> Result<String> {
+pub(crate) fn print(rustc: &Path, what: &str) -> Result<String> {
     let text = read(Command::new(rustc).args(["--print", what]))?;
     Ok(text.trim_end().to_owned())
 }
