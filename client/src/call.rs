@@ -37,12 +37,7 @@ pub(crate) async fn call(arguments: &CallArguments, session: &Session) -> Result
         report: &session.report,
     };
     let begun = session.work(deadline, begin(&rounds, arguments)).await;
-    let begun = begun.map_err(|stop| match stop {
-        Stop::Pressed => {
-            Failure::Cancelled("the call's stream is closed, which ends it".to_owned())
-        }
-        Stop::Late => Failure::Timeout("the call's stream is closed, which ends it".to_owned()),
-    });
+    let begun = begun.map_err(|stop| stop.closes("call"));
     session.report.end();
     let result = begun??;
     if result["resultType"] != "task" {

@@ -8,7 +8,7 @@ use crate::connect::connect;
 use crate::failure::Failure;
 use crate::peer::Request;
 use crate::rounds::Rounds;
-use crate::session::{Session, Stop, deadline};
+use crate::session::{Session, deadline};
 use crate::{Exit, clean, given, show};
 use serde_json::{Map, Value};
 
@@ -74,11 +74,5 @@ async fn get(
         .work(deadline(server.timeout)?, rounds.result(request))
         .await;
     session.report.end();
-    got.unwrap_or_else(|stop| {
-        let closed = "the request's stream is closed, which ends it".to_owned();
-        Err(match stop {
-            Stop::Pressed => Failure::Cancelled(closed),
-            Stop::Late => Failure::Timeout(closed),
-        })
-    })
+    got.unwrap_or_else(|stop| Err(stop.closes("request")))
 }

@@ -16,6 +16,17 @@ pub(crate) enum Stop {
     Late,
 }
 
+impl Stop {
+    /// The failure, if it closed the stream of this.
+    pub(crate) fn closes(self, what: &str) -> Failure {
+        let closed = format!("the {what}'s stream is closed, which ends it");
+        match self {
+            Self::Pressed => Failure::Cancelled(closed),
+            Self::Late => Failure::Timeout(closed),
+        }
+    }
+}
+
 /// A command while it runs.
 pub(crate) struct Session {
     /// Where is told what happens.
