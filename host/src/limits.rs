@@ -174,6 +174,8 @@ pub const COMMIT_BATCH: usize = 1_024;
 pub const SWEEP_BATCH: usize = 1_000;
 /// When a client may try again whose request the task store failed (`data.retryAfterMs`).
 pub const STORE_RETRY: Duration = Duration::from_secs(1);
+/// Pause before a node tries again itself what its store failed.
+pub const STORE_PAUSE: Duration = Duration::from_secs(1);
 /// Connections of a server to its database. More statements at once: they wait.
 pub const DATABASE_CONNECTIONS: usize = 16;
 /// Time to connect to a database, unless its URL says otherwise. Longer: `-32603`.

@@ -35,10 +35,14 @@ impl Outbox {
         self.open.store(true, Relaxed);
     }
 
-    pub(super) fn put(&self, saying: Saying) {
+    /// A component of this source says that something changed.
+    pub(super) fn put(&self, what: impl FnOnce() -> What, source: &Arc<str>) {
         if self.open.load(Relaxed) {
-            insert(&mut self.waiting.lock(), saying);
-            self.filled.notify_one();
+            let update = Update {
+                what: what(),
+                source: Some(Arc::clone(source)),
+            };
+            self.add([Saying::One(update)]);
         }
     }
 
@@ -53,8 +57,8 @@ impl Outbox {
         }
     }
 
-    /// It could not be told yet.
-    pub fn put_back(&self, sayings: Vec<Saying>) {
+    /// These are to be told, too, or could not be told yet.
+    pub fn add(&self, sayings: impl IntoIterator<Item = Saying>) {
         let mut waiting = self.waiting.lock();
         for saying in sayings {
             insert(&mut waiting, saying);
@@ -133,8 +137,12 @@ mod tests {
         })
     }
 
+    fn uri(number: usize) -> Arc<str> {
+        format!("a:{number}").into()
+    }
+
     fn resource(source: &str, number: usize) -> Saying {
-        of(source, What::Resource(format!("a:{number}").into()))
+        of(source, What::Resource(uri(number)))
     }
 
     #[test]
@@ -155,14 +163,17 @@ mod tests {
     #[tokio::test]
     async fn a_component_that_says_too_much_is_told_in_short_and_others_are_not() {
         let outbox = Outbox::default();
-        outbox.put(resource("closed", 0));
+        let put = |source: &str, number: usize| {
+            outbox.put(|| What::Resource(uri(number)), &source.into());
+        };
+        put("closed", 0);
         outbox.open();
-        outbox.put(resource("calm", 0));
+        put("calm", 0);
         for number in 0..3 * CHANGES_TOLD {
-            outbox.put(resource("loud", number));
+            put("loud", number);
         }
-        outbox.put(of("loud", What::List(Kind::Resources)));
-        outbox.put(resource("calm", 1));
+        outbox.put(|| What::List(Kind::Resources), &"loud".into());
+        put("calm", 1);
         let wanted = [
             resource("calm", 0),
             Saying::Resources("loud".into()),
@@ -171,8 +182,8 @@ mod tests {
         ];
         let taken = outbox.take().await;
         assert_eq!(taken, wanted);
-        outbox.put(resource("calm", 2));
-        outbox.put_back(taken);
+        put("calm", 2);
+        outbox.add(taken);
         assert_eq!(outbox.take().await.len(), 5);
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: a folder that cannot be looked at has not lost its files; one that is gone has. Whoever
 //! listens to a file hears that it is another one, or gone, or there.
 
-use super::{Refused, Update, Updates, What};
+use super::{Refused, Updates};
 use crate::folders::{Folder, FolderError, Shelf};
 use std::io;
 use std::path::PathBuf;
@@ -22,12 +22,8 @@ impl Looked {
     /// Tells whoever listens to what changed. Each node looks at its own folders.
     pub(super) fn tell(&self, updates: &Updates) {
         for (source, uris) in &self.changed {
-            for uri in uris {
-                updates.note(&Update {
-                    what: What::Resource(Arc::clone(uri)),
-                    source: Some(Arc::clone(source)),
-                });
-            }
+            uris.iter()
+                .for_each(|uri| updates.note_resource(Some(source), uri));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A tool that can be called: its description, its schemas, its program.
 
-use super::{Kept, Updates, What};
+use super::{Kept, Updates};
 use crate::grants::Grants;
 use crate::limits::{RunLimits, TaskDefaults, TaskLimits};
 use crate::protocol::{
@@ -42,12 +42,12 @@ pub struct Component {
 impl Component {
     /// It says that what a resource holds changed.
     pub fn resource_updated(&self, uri: &str) {
-        self.updates.say(&self.source, What::Resource(uri.into()));
+        self.updates.say_resource(&self.source, uri);
     }
 
     /// It says that a list of its own changed.
     pub fn list_changed(&self, kind: Kind) {
-        self.updates.say(&self.source, What::List(kind));
+        self.updates.say_list(&self.source, kind);
     }
 
     /// Promises that this version can be had until some time, though no task needs it.

@@ -5,7 +5,7 @@
 //! nothing but one look in a while, and the last change is never lost. What components of this node say
 //! goes to other nodes, too ([`Outbox`]); what others say stays here.
 
-use super::outbox::{Outbox, Saying};
+use super::outbox::Outbox;
 use crate::limits::{CHANGE_INTERVAL, URI_BYTES};
 use crate::protocol::Kind;
 use indexmap::IndexSet;
@@ -75,59 +75,67 @@ impl Updates {
         &self.outbox
     }
 
-    /// A component of this node says that something changed.
-    pub fn say(&self, source: &Arc<str>, what: What) {
-        let update = Update {
-            what,
-            source: Some(Arc::clone(source)),
-        };
-        self.note(&update);
-        if may_be_told(&update.what) {
-            self.outbox.put(Saying::One(update));
+    /// A component of this node says that a resource changed. What nobody hears of is not copied.
+    pub fn say_resource(&self, source: &Arc<str>, uri: &str) {
+        self.note_resource(Some(source), uri);
+        if may_be_told(uri) {
+            self.outbox.put(|| What::Resource(uri.into()), source);
         }
+    }
+
+    /// A component of this node says that a list changed.
+    pub fn say_list(&self, source: &Arc<str>, kind: Kind) {
+        self.note_list(Some(source), kind);
+        self.outbox.put(|| What::List(kind), source);
     }
 
     /// Something changed: whoever listens here will hear of it.
     pub fn note(&self, update: &Update) {
+        let source = update.source.as_ref();
         match &update.what {
-            What::Resource(uri) => {
-                let by_uri = self.by_uri.lock();
-                let mailboxes = by_uri.get(uri).into_iter().flatten();
-                mailboxes.for_each(|it| it.put(update.clone()));
-            }
-            What::List(_) => {
-                let lists = self.lists.lock();
-                lists.iter().for_each(|it| it.put(update.clone()));
-            }
+            What::Resource(uri) => self.note_resource(source, uri),
+            What::List(kind) => self.note_list(source, *kind),
         }
+    }
+
+    /// The same of a resource. Without a source, any may have said so.
+    pub fn note_resource(&self, source: Option<&Arc<str>>, uri: &str) {
+        if let Some((uri, mailboxes)) = self.by_uri.lock().get_key_value(uri) {
+            put(mailboxes, What::Resource(Arc::clone(uri)), source);
+        }
+    }
+
+    fn note_list(&self, source: Option<&Arc<str>>, kind: Kind) {
+        put(&self.lists.lock(), What::List(kind), source);
     }
 
     /// Any resource of a source may have changed, or of all.
     pub fn note_resources(&self, source: Option<&Arc<str>>) {
         for (uri, mailboxes) in &*self.by_uri.lock() {
-            let update = Update {
-                what: What::Resource(Arc::clone(uri)),
-                source: source.cloned(),
-            };
-            mailboxes.iter().for_each(|it| it.put(update.clone()));
+            put(mailboxes, What::Resource(Arc::clone(uri)), source);
         }
     }
 
     /// Anything may have changed.
     pub fn note_anything(&self) {
         self.note_resources(None);
-        for what in Kind::ALL.map(What::List) {
-            self.note(&Update { what, source: None });
+        for kind in Kind::ALL {
+            self.note_list(None, kind);
         }
     }
 }
 
+fn put(mailboxes: &[Arc<Mailbox>], what: What, source: Option<&Arc<str>>) {
+    let update = Update {
+        what,
+        source: source.cloned(),
+    };
+    mailboxes.iter().for_each(|it| it.put(update.clone()));
+}
+
 /// False of what no resource can be called: messages among nodes are short texts.
-fn may_be_told(what: &What) -> bool {
-    match what {
-        What::Resource(uri) => uri.len() <= URI_BYTES && !uri.contains(char::is_control),
-        What::List(_) => true,
-    }
+fn may_be_told(uri: &str) -> bool {
+    uri.len() <= URI_BYTES && !uri.contains(char::is_control)
 }
 
 /// One listener. Dropping it ends the listening.
@@ -204,10 +212,6 @@ impl Drop for UpdateListener {
 mod tests {
     use super::*;
 
-    fn resource(updates: &Updates, source: &Arc<str>, uri: &str) {
-        updates.say(source, What::Resource(uri.into()));
-    }
-
     #[tokio::test]
     async fn many_changes_of_one_resource_are_one_note_in_a_while() {
         let updates = Arc::new(Updates::default());
@@ -215,21 +219,21 @@ mod tests {
         let listener = updates.listen();
         listener.add("a:b".into());
         for _ in 0..1_000 {
-            resource(&updates, &source, "a:b");
-            resource(&updates, &source, "a:other");
-            updates.say(&source, What::List(Kind::Resources));
+            updates.say_resource(&source, "a:b");
+            updates.say_resource(&source, "a:other");
+            updates.say_list(&source, Kind::Resources);
         }
         let mut last = None;
         let started = Instant::now();
         let first = listener.next(&mut last).await;
         assert_eq!(first.len(), 2, "{first:?}");
-        resource(&updates, &source, "a:b");
-        resource(&updates, &source, "a:b");
+        updates.say_resource(&source, "a:b");
+        updates.say_resource(&source, "a:b");
         let second = listener.next(&mut last).await;
         assert_eq!(second.len(), 1);
         assert!(started.elapsed() >= CHANGE_INTERVAL);
         listener.remove("a:b");
-        resource(&updates, &source, "a:b");
+        updates.say_resource(&source, "a:b");
         assert!(listener.mailbox.changed.lock().is_empty());
         listener.add("a:c".into());
         drop(listener);

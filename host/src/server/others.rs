@@ -4,15 +4,11 @@
 //! later, and a node that was cut off takes it that anything changed.
 
 use crate::catalog::{Saying, Updates};
-use crate::limits::CHANGE_INTERVAL;
+use crate::limits::{CHANGE_INTERVAL, STORE_PAUSE};
 use crate::store::{News, Shared};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
-
-/// A pause after a failure of the store.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Tells others what is said here, and notes here what others say.
 pub(super) async fn follow(
@@ -31,8 +27,8 @@ async fn tell(shared: &dyn Shared, updates: &Updates) {
         let mut pause = CHANGE_INTERVAL;
         if let Err(error) = shared.say(&told).await {
             tracing::warn!(%error, "other nodes cannot be told of changed resources; trying again");
-            updates.outbox().put_back(changed);
-            pause = PAUSE;
+            updates.outbox().add(changed);
+            pause = STORE_PAUSE;
         }
         // What is said meanwhile is told at once.
         sleep(pause).await;

@@ -8,7 +8,7 @@
 use super::id::TaskId;
 use super::record::{Millis, NodeId};
 use super::service::{Tasks, now};
-use crate::limits::UNABLE_PAUSE;
+use crate::limits::{STORE_PAUSE, UNABLE_PAUSE};
 use crate::store::{News, Next, Shared, Store, StoreError};
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
@@ -49,8 +49,6 @@ pub(super) struct Node {
     look: Notify,
 }
 
-/// A pause after a failure of the store.
-const PAUSE: Duration = Duration::from_secs(1);
 /// Tasks taken at once.
 const BATCH: usize = 1_000;
 
@@ -183,7 +181,7 @@ impl Tasks {
             let _one = node.renewing.lock().await;
             if let Err(error) = self.renew(node).await {
                 tracing::warn!(%error, "this node's lease could not be renewed; trying again");
-                pause = pause.min(PAUSE);
+                pause = pause.min(STORE_PAUSE);
             }
         }
     }
@@ -237,7 +235,7 @@ impl Tasks {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a task that another node changed cannot be read yet");
-                    sleep(PAUSE).await;
+                    sleep(STORE_PAUSE).await;
                 }
             }
         }
@@ -252,7 +250,7 @@ impl Tasks {
                 Ok(pause) => pause,
                 Err(error) => {
                     tracing::warn!(%error, "cannot look for tasks that are due; trying again");
-                    PAUSE
+                    STORE_PAUSE
                 }
             };
             tokio::select! {
@@ -349,7 +347,7 @@ fn pause(next: Next, now: Millis, doubt: Duration, lease: Duration) -> Duration 
             .map_or(if_past, Duration::from_millis),
     };
     let task = until(next.task, lease / 8);
-    let dead = until(next.lease, doubt.max(PAUSE));
+    let dead = until(next.lease, doubt.max(STORE_PAUSE));
     task.min(dead).min(lease)
 }
 
