@@ -152,11 +152,21 @@ pub const REFUSED_TIME: Duration = Duration::from_secs(5);
 pub const SEND_TIME: Duration = Duration::from_secs(30);
 /// How often guest code gives way to other work, and how finely CPU time is cut.
 pub const EPOCH: Duration = Duration::from_millis(2);
-/// CPU time that a run has before it takes turns with those that compute all the time.
+/// CPU time that a run has before it takes turns, in the background, with those that compute all the time.
 pub const HEAD_START: Duration = Duration::from_millis(1);
-/// Memory that an instance took beside what it began with, bytes. More: it is taken down after the answer,
-/// by a thread that does nothing else.
-pub const LARGE_INSTANCE_BYTES: usize = 4 << 20;
+/// Epochs of a window in which tenants' CPU time is looked at: it counts in the present one and the one
+/// before.
+pub const BUSY_WINDOW: u64 = 4;
+/// Part of the cores' time of a window from which on a tenant uses much: one in so many. While there are
+/// others, its calls run in the background.
+pub const BUSY_SHARE: u64 = 4;
+/// Epochs for which a tenant that called counts as another one.
+pub const OTHERS_REMEMBERED: u64 = 500;
+/// Memory that an instance took beside what it began with, bytes. More: it runs and is taken down in the
+/// background.
+pub const LARGE_INSTANCE_BYTES: usize = 1 << 20;
+/// Time after which a thread of the background that has nothing to do ends.
+pub const BACKGROUND_IDLE: Duration = Duration::from_secs(1);
 /// Finest step of the clocks that guests read.
 pub const CLOCK_TICK: Duration = Duration::from_micros(100);
 /// Host memory one host call may take for its arguments, bytes. More: the guest traps.

@@ -5,13 +5,12 @@
 //! the client goes away, the rest of the run moves, as it is, to a task of its own; it never
 //! outlives its wall time, the grace of a cancelled call, or the server's stop.
 
-use super::session::{Reply, Session};
+use super::session::{Outcome, Reply, Session};
 use crate::metrics::Metrics;
 use crate::protocol::RpcError;
-use crate::runtime::{Call, GuestLog, Place, Returned, RunError, Runtime, Verbs};
+use crate::runtime::{Call, GuestLog, Movable, Place, RunError, Runtime, Verbs};
 use crate::task::{Millis, now};
 use crate::telemetry::Telemetry;
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +19,7 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-type Instance = Pin<Box<dyn Future<Output = Result<Returned, RunError>> + Send>>;
+type Instance = Movable<Result<Outcome, RunError>>;
 
 /// What lets calls run.
 #[derive(Clone)]
@@ -76,10 +75,15 @@ impl Driver {
                 }
                 () = fires(detach.as_mut()) => {
                     detach.set(None);
+                    if let Some(instance) = &mut run.instance {
+                        instance.rest().await;
+                    }
                     session.detach().await;
                 }
                 () = &mut wall => {
-                    run.instance = None;
+                    if let Some(mut instance) = run.instance.take() {
+                        instance.stop().await;
+                    }
                     session.end(Err(wall_over(&session))).await;
                 }
             }
@@ -90,7 +94,7 @@ impl Driver {
     }
 
     /// Ends a run that became a task just now, whether or not its client is still there.
-    fn end_task(&self, session: &Arc<Session>, returned: Result<Returned, RunError>) {
+    fn end_task(&self, session: &Arc<Session>, returned: Result<Outcome, RunError>) {
         let session = Arc::clone(session);
         self.tracker.spawn(async move {
             session.end(returned).await;
@@ -109,7 +113,11 @@ impl Driver {
     fn instance(&self, session: &Arc<Session>, patient: bool) -> Instance {
         let (runtime, session) = (Arc::clone(&self.runtime), Arc::clone(session));
         let telemetry = self.telemetry.clone();
-        Box::pin(async move {
+        let tenant = Arc::clone(&session.options.tenant);
+        let counters = session.options.counters.clone();
+        let meter = self.runtime.meter(tenant.accounts(), counters);
+        let metered = Arc::clone(&meter);
+        let run = async move {
             let options = &session.options;
             let fence = session.fence();
             let trace = options.trace.as_ref();
@@ -130,7 +138,7 @@ impl Driver {
                     accounts: options.tenant.accounts().clone(),
                     patient,
                 },
-                metrics: options.counters.clone(),
+                meter: metered,
                 refusals: Arc::clone(&options.metrics),
                 host_calls: telemetry.host_calls(&span),
             };
@@ -143,8 +151,10 @@ impl Driver {
                 Err(RunError::Parked | RunError::Asked) => span.set("cofferdam.parked", true),
                 Err(error) => span.fail(error.name()),
             }
-            returned
-        })
+            // In the run: of what is large, the background does this, too.
+            returned.and_then(|returned| session.settle(returned))
+        };
+        self.runtime.movable(&tenant.name, meter, run)
     }
 
     /// A run without a request: of a task, or of a call whose client went away.
@@ -181,12 +191,13 @@ impl Driver {
                     deadline.set(sleep(Duration::from_secs(1)));
                 }
                 () = &mut wall, if !is_task => {
+                    instance.stop().await;
                     session.end(Err(wall_over(&session))).await;
                     break;
                 }
             }
         }
-        drop(instance);
+        instance.stop().await;
         if let Some((tasks, id)) = session.as_task() {
             tasks.run_over(id).await;
         }

@@ -46,6 +46,9 @@ pub enum Reply {
     Outcome(Result<Box<RawValue>, RpcError>),
 }
 
+/// What a call came to.
+pub(super) type Outcome = Result<Box<RawValue>, RpcError>;
+
 /// How calls are run, by settings that are the same for all.
 #[derive(Clone, Copy, Debug)]
 pub struct CallTimes {
@@ -247,20 +250,23 @@ impl Session {
         self.signals.cancel.is_cancelled() || matches!(self.state.lock().phase, Phase::Over(_))
     }
 
+    /// Gives what a handler returned its final form.
+    pub(super) fn settle(&self, returned: Returned) -> Result<Outcome, RunError> {
+        // What ended its call before may leave entries behind: nobody replays it.
+        if !self.is_over() {
+            self.journal.lock().end().map_err(RunError::Journal)?;
+        }
+        Ok(match returned {
+            Returned::Output(output) => self.seal(output),
+            Returned::Error(error) => Err(self.seal_error(error)),
+        })
+    }
+
     /// The handler returned, or its run ended.
-    pub(super) async fn end(&self, result: Result<Returned, RunError>) {
-        let result = match result {
-            // What ended its call before may leave entries behind: nobody replays it.
-            Ok(returned) if !self.is_over() => {
-                let fits = self.journal.lock().end().map_err(RunError::Journal);
-                fits.map(|()| returned)
-            }
-            result => result,
-        };
+    pub(super) async fn end(&self, result: Result<Outcome, RunError>) {
         let mut retry = false;
         let outcome = match result {
-            Ok(Returned::Output(output)) => self.seal(output),
-            Ok(Returned::Error(error)) => Err(self.seal_error(error)),
+            Ok(outcome) => outcome,
             // The task goes on in another run; the client of an inline call was answered.
             Err(RunError::Asked) => return,
             Err(RunError::Parked) => {

@@ -4,6 +4,7 @@
 //! ends; CPU time is charged as it is used, and what was used beyond the budget is paid back before
 //! anything more runs.
 
+use super::load::Recent;
 use crate::limits::EPOCH;
 use crate::places::Places;
 use parking_lot::Mutex;
@@ -20,6 +21,8 @@ pub struct Accounts {
     pub cpu: Option<Arc<CpuBudget>>,
     /// Connections to other servers.
     pub connections: Places,
+    /// CPU time of late.
+    pub recent: Arc<Recent>,
 }
 
 /// Linear memory of all instances together.

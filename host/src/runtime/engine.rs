@@ -4,15 +4,17 @@
 //! takes slots, and waits in a bounded, fair queue for it.
 
 use super::account::Accounts;
+use super::background::Background;
 use super::cache::CompileCache;
 use super::compile::{Compilation, Compiler};
 use super::imports::Guest;
+use super::load::Load;
 use super::program::RunError;
 use super::queue::{FairQueue, Full, Permit, Share};
-use super::reaper::Reaper;
 use super::wit;
 use crate::limits::{self, SandboxLimits};
 use std::io;
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, Thread};
@@ -38,6 +40,9 @@ pub enum EngineError {
         /// The engine's reason.
         source: wasmtime::Error,
     },
+    /// No threads for runs that compute for long.
+    #[error("cannot start threads: {0}")]
+    Threads(io::Error),
     /// A host function cannot be linked.
     #[error("cannot link the host's functions: {0:#}")]
     Link(wasmtime::Error),
@@ -51,10 +56,8 @@ pub struct Runtime {
     pub(super) compilation: Compilation,
     clock: Arc<EpochClock>,
     permits: FairQueue,
-    pub(super) reaper: Reaper,
-    /// Turns of instances that compute for longer than an epoch: as many at once as there are cores.
-    /// So others wait for one epoch at most, however many compute, and tenants share the cores evenly.
-    pub(super) turns: FairQueue,
+    pub(super) background: Background,
+    pub(super) load: Arc<Load>,
 }
 
 impl Runtime {
@@ -77,13 +80,17 @@ impl Runtime {
         super::wasi::add_to_linker(&mut linker).map_err(EngineError::Link)?;
         wit::Everything::add_to_linker::<_, HasSelf<Guest>>(&mut linker, |guest| guest)
             .map_err(EngineError::Link)?;
+        let load = Arc::new(Load::new());
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let computing = std::env::var("COFFERDAM_BG")
+            .ok()
+            .and_then(|v| v.parse().ok())
+            .unwrap_or((cores - 1).max(1));
         Ok(Self {
-            clock: EpochClock::start(&engine),
+            clock: EpochClock::start(&engine, Arc::clone(&load)),
             permits: FairQueue::new(limits.instances as usize),
-            reaper: Reaper::start(),
-            turns: FairQueue::new(
-                thread::available_parallelism().map_or(1, |cores| (cores.get() - 1).max(1)),
-            ),
+            background: Background::start(computing).map_err(EngineError::Threads)?,
+            load,
             compilation: Compilation::new(compiler, cache, &limits),
             engine,
             linker,
@@ -251,7 +258,7 @@ struct EpochClock {
 const TICKS_TO_REST: u32 = 100;
 
 impl EpochClock {
-    fn start(engine: &Engine) -> Arc<Self> {
+    fn start(engine: &Engine, load: Arc<Load>) -> Arc<Self> {
         let (sender, receiver) = std::sync::mpsc::channel::<Arc<Self>>();
         let weak = engine.weak();
         let thread = thread::spawn(move || {
@@ -269,6 +276,7 @@ impl EpochClock {
                 }
                 thread::sleep(limits::EPOCH);
                 engine.increment_epoch();
+                load.tick();
             }
         });
         let clock = Arc::new(Self {

@@ -8,7 +8,7 @@ use super::account::Accounts;
 use super::engine::{Place, Runtime};
 use super::http::Outside;
 use super::imports::Guest;
-use super::meter::MemoryLimiter;
+use super::meter::{CpuMeter, MemoryLimiter};
 use super::no_call::NoCall;
 use super::output::GuestLog;
 use super::program::{LoadError, Program, RunError};
@@ -169,11 +169,12 @@ impl Runtime {
             limit: limits.journal_bytes,
             kill_after: None,
         })));
+        let meter = Arc::<CpuMeter>::default();
         let guest = Guest::new(
             Arc::new(NoCall),
             Arc::clone(&journal),
             GuestLog::new(name.into(), journal),
-            MemoryLimiter::new(limits, &Accounts::default()),
+            MemoryLimiter::new(limits, &Accounts::default(), Arc::clone(&meter)),
             Arc::default(),
             Outside::default(),
         );
@@ -193,7 +194,7 @@ impl Runtime {
             guest,
             self.limits.cpu_ms,
             &place,
-            None,
+            meter,
             async |instance, store| {
                 exports.check(instance, store)?;
                 let mut told = Told::default();

@@ -1,24 +1,25 @@
 //! What an instance uses: CPU time and memory, and that its tenant's accounts know of it.
 
 use super::account::{Accounts, CpuBudget, MemoryAccount};
-use super::queue::{FairQueue, Permit, Share};
-use crate::limits::RunLimits;
+use super::load::{Load, Recent};
+use crate::limits::{LARGE_INSTANCE_BYTES, RunLimits};
 use crate::metrics::CallCounters;
+use async_trait::async_trait;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
-use parking_lot::Mutex;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use wasmtime::ResourceLimiter;
+use tokio::task::yield_now;
+use wasmtime::ResourceLimiterAsync;
 
 /// CPU time of one run: only what passes while it is polled counts, on the thread that polls it,
 /// so waiting and other work are never billed.
 #[derive(Default)]
-pub(super) struct CpuMeter {
+pub struct CpuMeter {
     spent: AtomicU64,
     polled_since: AtomicU64,
     /// What the budget knows of.
@@ -26,18 +27,42 @@ pub(super) struct CpuMeter {
     budget: Option<Arc<CpuBudget>>,
     /// Counts for the operator.
     metrics: Option<CallCounters>,
-    /// The right to go on computing, from when it was given to the end of the poll.
-    turn: Mutex<Option<Permit>>,
+    /// Who is told how much of the server it uses.
+    load: Option<(Arc<Load>, Arc<Recent>)>,
+    /// True once it has computed for long, or grown large.
+    heavy: AtomicBool,
 }
 
 impl CpuMeter {
-    /// A meter that charges a budget and counts for a call, if there are such.
-    pub(super) fn new(budget: Option<Arc<CpuBudget>>, metrics: Option<CallCounters>) -> Self {
+    /// A meter that charges the budget of these accounts, and counts for a call.
+    pub(super) fn new(load: &Arc<Load>, accounts: &Accounts, metrics: CallCounters) -> Self {
         Self {
-            budget,
-            metrics,
+            budget: accounts.cpu.clone(),
+            metrics: Some(metrics),
+            load: Some((Arc::clone(load), Arc::clone(&accounts.recent))),
             ..Self::default()
         }
+    }
+
+    /// The run begins. If its tenant uses much of the server and there are others, it goes on in the
+    /// background.
+    pub(super) async fn begin(&self) {
+        if let Some((load, tenant)) = &self.load
+            && load.is_much(tenant)
+            && self.set_heavy()
+        {
+            yield_now().await;
+        }
+    }
+
+    /// True if the run is to go on in the background.
+    pub(super) fn is_heavy(&self) -> bool {
+        self.heavy.load(Ordering::Relaxed)
+    }
+
+    /// Lets the run go on in the background, from the next time it waits. True if it did not before.
+    pub(super) fn set_heavy(&self) -> bool {
+        !self.heavy.swap(true, Ordering::Relaxed)
     }
 
     /// Charges what was spent since the last time, from inside a poll. Gives the budget if it is
@@ -47,17 +72,6 @@ impl CpuMeter {
         self.charge(self.spent().as_nanos() as u64);
         let empty = budget.wait(Instant::now()).is_some();
         empty.then(|| Arc::clone(budget))
-    }
-
-    /// Lets others compute, and waits for the next turn.
-    pub(super) async fn wait_for_turn(&self, turns: FairQueue, tenant: Arc<str>) {
-        self.turn.lock().take();
-        tokio::task::yield_now().await;
-        let whole = Share {
-            running: usize::MAX,
-            waiting: usize::MAX,
-        };
-        *self.turn.lock() = turns.acquire(&tenant, whole, true).await.ok();
     }
 
     /// Charges the budget with what was spent so far.
@@ -95,7 +109,9 @@ impl<F: Future> Future for Metered<F> {
         if let Some(metrics) = &self.meter.metrics {
             metrics.used_cpu(passed);
         }
-        self.meter.turn.lock().take();
+        if let Some((load, tenant)) = &self.meter.load {
+            load.add(tenant, passed);
+        }
         result
     }
 }
@@ -110,7 +126,6 @@ fn thread_nanos() -> u64 {
 
 /// Bounds memories and tables, over all of an instance's together, and its memory together with that
 /// of the tenant's other instances. Dropped with the instance, it gives back what that had.
-#[derive(Debug)]
 pub(super) struct MemoryLimiter {
     limit: usize,
     held: usize,
@@ -120,6 +135,7 @@ pub(super) struct MemoryLimiter {
     step: usize,
     account: Option<Arc<MemoryAccount>>,
     table_elements: usize,
+    meter: Arc<CpuMeter>,
     /// Set once a request was refused: a trap that follows has its reason here.
     pub(super) refused: Option<MemoryLimit>,
 }
@@ -132,7 +148,7 @@ pub(super) struct MemoryLimit {
 }
 
 impl MemoryLimiter {
-    pub(super) fn new(limits: &RunLimits, accounts: &Accounts) -> Self {
+    pub(super) fn new(limits: &RunLimits, accounts: &Accounts, meter: Arc<CpuMeter>) -> Self {
         Self {
             limit: limits.memory_bytes,
             held: 0,
@@ -140,6 +156,7 @@ impl MemoryLimiter {
             step: 0,
             account: accounts.memory.clone(),
             table_elements: limits.table_elements,
+            meter,
             refused: None,
         }
     }
@@ -183,8 +200,9 @@ impl Drop for MemoryLimiter {
     }
 }
 
-impl ResourceLimiter for MemoryLimiter {
-    fn memory_growing(
+#[async_trait]
+impl ResourceLimiterAsync for MemoryLimiter {
+    async fn memory_growing(
         &mut self,
         current: usize,
         desired: usize,
@@ -195,6 +213,9 @@ impl ResourceLimiter for MemoryLimiter {
             Ok(()) => {
                 if current > 0 {
                     self.grown += self.step;
+                }
+                if self.grown > LARGE_INSTANCE_BYTES && self.meter.set_heavy() {
+                    yield_now().await;
                 }
                 Ok(true)
             }
@@ -212,7 +233,7 @@ impl ResourceLimiter for MemoryLimiter {
         Ok(())
     }
 
-    fn table_growing(
+    async fn table_growing(
         &mut self,
         _current: usize,
         desired: usize,
@@ -227,8 +248,8 @@ mod tests {
     use super::*;
     use crate::limits::{SandboxLimits, TaskLimits};
 
-    #[test]
-    fn what_an_instance_holds_goes_back_with_it() {
+    #[tokio::test]
+    async fn what_an_instance_holds_goes_back_with_it() {
         let account = Arc::new(MemoryAccount::new("tenants.a.memory-bytes", 100));
         let accounts = Accounts {
             memory: Some(Arc::clone(&account)),
@@ -239,29 +260,29 @@ mod tests {
             memory_bytes: 80,
             ..RunLimits::new(&SandboxLimits::default(), &TaskLimits::default())
         };
-        let mut first = MemoryLimiter::new(&limits, &accounts);
-        assert!(first.memory_growing(0, 70, None).unwrap());
-        assert!(!first.memory_growing(70, 90, None).unwrap());
+        let mut first = MemoryLimiter::new(&limits, &accounts, Arc::default());
+        assert!(first.memory_growing(0, 70, None).await.unwrap());
+        assert!(!first.memory_growing(70, 90, None).await.unwrap());
         assert_eq!(&*first.refused.clone().unwrap().key, "sandbox.memory-bytes");
-        let mut second = MemoryLimiter::new(&limits, &accounts);
-        assert!(!second.memory_growing(0, 40, None).unwrap());
+        let mut second = MemoryLimiter::new(&limits, &accounts, Arc::default());
+        assert!(!second.memory_growing(0, 40, None).await.unwrap());
         let refused = second.refused.clone().unwrap();
         assert_eq!(
             (&*refused.key, refused.bytes),
             ("tenants.a.memory-bytes", 100)
         );
         // A step that was allowed and then failed counts no more.
-        assert!(second.memory_growing(0, 30, None).unwrap());
+        assert!(second.memory_growing(0, 30, None).await.unwrap());
         second
             .memory_grow_failed(wasmtime::Error::msg("no"))
             .unwrap();
         second
             .memory_grow_failed(wasmtime::Error::msg("again"))
             .unwrap();
-        assert!(second.memory_growing(0, 30, None).unwrap());
+        assert!(second.memory_growing(0, 30, None).await.unwrap());
         assert_eq!((first.grown(), second.grown()), (0, 0));
         drop(first);
-        assert!(second.memory_growing(30, 80, None).unwrap());
+        assert!(second.memory_growing(30, 80, None).await.unwrap());
         assert_eq!(second.grown(), 50);
         drop(second);
         assert!(account.take(100), "everything came back");

@@ -5,6 +5,7 @@
 //! refusal names its limit. This folder knows no transport and no store.
 
 mod account;
+mod background;
 mod cache;
 mod compile;
 mod convert;
@@ -14,6 +15,7 @@ mod http;
 mod imports;
 mod inspect;
 mod invoke;
+mod load;
 mod meter;
 mod names;
 mod no_call;
@@ -21,11 +23,11 @@ mod offers;
 mod output;
 mod program;
 mod queue;
-mod reaper;
 mod verbs;
 mod wasi;
 
 pub use account::{Accounts, CpuBudget, MemoryAccount};
+pub use background::Movable;
 pub use cache::CompileCache;
 pub use compile::{CompileError, Compiler, CompilerArguments, compile_standard_input};
 pub use convert::{features_from_wit, features_to_wit};
@@ -35,6 +37,8 @@ pub use inspect::Defect;
 #[doc(hidden)] // For the fuzz target.
 pub use inspect::{imports, inspect};
 pub use invoke::{Invocation, Output, Reference};
+pub use load::Recent;
+pub use meter::CpuMeter;
 pub use no_call::NoCall;
 pub(crate) use offers::{definition as resource_definition, template as template_definition};
 pub use output::GuestLog;

@@ -3,6 +3,8 @@
 //! Invariant: a run ends in an answer or in an error that names its cause; a trap, a limit or
 //! nonsense from the guest never harms anything but the run.
 
+use super::account::Accounts;
+use super::background::{Live, Movable};
 use super::compile::{CompileError, one_line};
 use super::engine::{Place, Runtime};
 use super::exports::Exports;
@@ -11,7 +13,6 @@ use super::imports::Guest;
 use super::invoke::{Invocation, Output, invoke};
 use super::meter::{CpuMeter, MemoryLimiter, Metered};
 use super::output::GuestLog;
-use super::reaper::Live;
 use super::verbs::{Halt, Verbs};
 use crate::grants::Grants;
 use crate::journal::{Fault, Journal};
@@ -23,6 +24,7 @@ use parking_lot::Mutex;
 use scopeguard::guard;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::yield_now;
 use wasmtime::component::{Instance, InstancePre, ResourceTableError};
 use wasmtime::{Store, Trap, UpdateDeadline};
 
@@ -214,8 +216,8 @@ pub struct Call {
     pub grants: Arc<Grants>,
     /// Where it waits for an instance.
     pub place: Place,
-    /// What counts its CPU time.
-    pub metrics: CallCounters,
+    /// What its CPU time is told.
+    pub meter: Arc<CpuMeter>,
     /// What counts refusals.
     pub refusals: Arc<Metrics>,
     /// What traces its host calls.
@@ -266,6 +268,27 @@ impl Runtime {
         }
     }
 
+    /// A request of a tenant with these accounts came, whatever it asks for.
+    pub fn seen(&self, accounts: &Accounts) {
+        self.load.seen(&accounts.recent);
+    }
+
+    /// A meter for a call of a tenant with these accounts.
+    #[must_use]
+    pub fn meter(&self, accounts: &Accounts, metrics: CallCounters) -> Arc<CpuMeter> {
+        Arc::new(CpuMeter::new(&self.load, accounts, metrics))
+    }
+
+    /// A run of this tenant that goes on in the background once this meter says that it is heavy.
+    pub fn movable<T: Send + 'static>(
+        &self,
+        tenant: &Arc<str>,
+        meter: Arc<CpuMeter>,
+        run: impl Future<Output = T> + Send + 'static,
+    ) -> Movable<T> {
+        Movable::new(&self.background, tenant, meter, run)
+    }
+
     /// Runs a handler in a fresh instance. Dropping the future drops the instance.
     ///
     /// # Errors
@@ -277,7 +300,8 @@ impl Runtime {
         verbs: Arc<dyn Verbs>,
         log: GuestLog,
     ) -> Result<Returned, RunError> {
-        let memory = MemoryLimiter::new(&call.limits, &call.place.accounts);
+        let meter = call.meter;
+        let memory = MemoryLimiter::new(&call.limits, &call.place.accounts, Arc::clone(&meter));
         let guest = Guest::new(
             verbs,
             call.journal,
@@ -291,7 +315,7 @@ impl Runtime {
             },
         )
         .map_err(|error| RunError::Trap(error.to_string()))?;
-        let (cpu_ms, place, metrics) = (call.limits.cpu_ms, call.place, call.metrics);
+        let (cpu_ms, place) = (call.limits.cpu_ms, call.place);
         let (what, features) = (call.what, call.features);
         let returned = self
             .run(
@@ -299,7 +323,7 @@ impl Runtime {
                 guest,
                 cpu_ms,
                 &place,
-                Some(metrics),
+                meter,
                 async |instance, store| invoke(program, what, features, instance, store).await,
             )
             .await?;
@@ -312,17 +336,17 @@ impl Runtime {
         guest: Guest,
         cpu_ms: u64,
         place: &Place,
-        metrics: Option<CallCounters>,
+        meter: Arc<CpuMeter>,
         work: impl AsyncFnOnce(&Instance, &mut Store<Guest>) -> wasmtime::Result<T>,
     ) -> Result<T, RunError> {
         let _running = self.permit(place).await?;
-        let meter = Arc::new(CpuMeter::new(place.accounts.cpu.clone(), metrics));
+        meter.begin().await;
         let live = Live {
-            store: self.store(guest, cpu_ms, &meter, &place.tenant),
+            store: self.store(guest, cpu_ms, &meter),
             _running,
         };
         // However the run ends, and if it is abandoned.
-        let mut live = guard(live, |live| self.reaper.take(live));
+        let mut live = guard(live, |live| self.background.take_down(live));
         let work = async {
             let store = &mut live.store;
             let instance = program.pre.instantiate_async(&mut *store).await?;
@@ -336,19 +360,12 @@ impl Runtime {
         result.map_err(|error| cause(error, live.store.data(), cpu_ms))
     }
 
-    fn store(
-        &self,
-        guest: Guest,
-        cpu_ms: u64,
-        meter: &Arc<CpuMeter>,
-        tenant: &Arc<str>,
-    ) -> Store<Guest> {
+    fn store(&self, guest: Guest, cpu_ms: u64, meter: &Arc<CpuMeter>) -> Store<Guest> {
         let mut store = Store::new(&self.engine, guest);
-        store.limiter(|guest| &mut guest.memory);
+        store.limiter_async(|guest| &mut guest.memory);
         store.set_hostcall_fuel(limits::HOST_CALL_BYTES);
         store.set_epoch_deadline(1);
         let meter = Arc::clone(meter);
-        let (turns, tenant) = (self.turns.clone(), Arc::clone(tenant));
         let budget = Duration::from_millis(cpu_ms);
         store.epoch_deadline_callback(move |_| {
             let spent = meter.spent();
@@ -360,7 +377,8 @@ impl Runtime {
             if spent < limits::HEAD_START {
                 return Ok(UpdateDeadline::Continue(1));
             }
-            let (meter, turns, tenant) = (Arc::clone(&meter), turns.clone(), Arc::clone(&tenant));
+            meter.set_heavy();
+            let meter = Arc::clone(&meter);
             Ok(UpdateDeadline::YieldCustom(
                 1,
                 Box::pin(async move {
@@ -368,7 +386,7 @@ impl Runtime {
                     if let Some(budget) = meter.over_budget() {
                         budget.ready().await;
                     }
-                    meter.wait_for_turn(turns, tenant).await;
+                    yield_now().await;
                 }),
             ))
         });

@@ -452,6 +452,7 @@ impl Server {
         events: &Arc<Events>,
     ) -> Result<Step, RpcError> {
         let method = request.method.ok_or_else(RpcError::method_not_found)?;
+        self.driver.runtime.seen(caller.tenant.accounts());
         if !method.is_task_method() {
             let answer = match method {
                 Method::Discover => self.discover(caller, request),

@@ -102,6 +102,7 @@ impl Tenant {
                 .cpu_ms_per_minute
                 .map(|millis| Arc::new(CpuBudget::new(key(name, "cpu-ms-per-minute"), millis))),
             connections: Places::new(limits.max_connections),
+            recent: Arc::default(),
         };
         Self {
             name: name.into(),

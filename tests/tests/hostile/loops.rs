@@ -1,7 +1,11 @@
-//! Tools that do not end by themselves, and do not listen.
+//! Tools that compute all the time: those that do not end by themselves and do not listen, and many short
+//! calls.
+
+use std::time::{Duration, Instant};
 
 use cofferdam_tests::{Arena, Declares, Task, Terms};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::end::{End, end, ends};
 
@@ -165,4 +169,55 @@ async fn a_queue_of_loops_is_mallorys_own() {
     end(&mallory, "spin", json!({}))
         .await
         .refused(&["sandbox.cpu-ms"]);
+}
+
+// Calls too short to take turns take all there is together: whoever makes them waits for them, not whoever
+// makes few.
+#[tokio::test]
+async fn a_flood_of_short_calls_is_not_served_first_come_first_served() {
+    const CALLERS: usize = 48;
+    const CALLS: usize = 20;
+    let arena = Arena::start(Terms::default()).await;
+    let mallory = arena.mallory(Declares::Nothing);
+    let neighbour = arena.neighbour(Declares::Nothing);
+    let attack = async {
+        let mut flood = JoinSet::new();
+        for _ in 0..CALLERS {
+            let mallory = mallory.clone();
+            flood.spawn(async move {
+                let mut times = Vec::with_capacity(CALLS);
+                for _ in 0..CALLS {
+                    let begun = Instant::now();
+                    let deep = json!({"stack": "memory", "depth": 1_u64 << 40});
+                    end(&mallory, "recurse", deep)
+                        .await
+                        .refused(&["out of bounds"]);
+                    times.push(begun.elapsed());
+                }
+                times
+            });
+        }
+        let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+        while !flood.is_empty() {
+            let begun = Instant::now();
+            neighbour
+                .result("neighbour.echo", json!({"text": "x"}))
+                .await;
+            ours.push(begun.elapsed());
+            while let Some(times) = flood.try_join_next() {
+                theirs.extend(times.expect("its calls end"));
+            }
+        }
+        (median(theirs), median(ours))
+    };
+    let (theirs, ours) = arena.under("a flood of short calls", attack).await;
+    println!(
+        "half of the flood's calls took more than {theirs:?}, half of the neighbour's more than {ours:?}"
+    );
+    assert!(ours < theirs / 2, "{ours:?} and {theirs:?}");
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
 }

@@ -90,7 +90,9 @@ impl Component<'_> {
             journal,
             grants: Arc::clone(&sandbox.grants),
             place: self.place.clone(),
-            metrics: self.counters.clone(),
+            meter: sandbox
+                .runtime
+                .meter(&self.place.accounts, self.counters.clone()),
             refusals: Arc::clone(&sandbox.metrics),
             host_calls: HostCalls::default(),
         };
