@@ -1,7 +1,8 @@
 //! Lets a call's instance run, within its time.
 //!
 //! Invariant: the instance runs inside the request's own future until the request is answered, so
-//! that a short call costs no task switch. If the answer comes early (the call became a task) or
+//! that a short call costs no task switch; what is heavy is polled by the background, but only while
+//! the driver waits for it. If the answer comes early (the call became a task) or
 //! the client goes away, the rest of the run moves, as it is, to a task of its own; it never
 //! outlives its wall time, the grace of a cancelled call, or the server's stop.
 
