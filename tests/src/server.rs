@@ -31,6 +31,7 @@ pub struct Options {
     as_configured: bool,
     arguments: Vec<String>,
     log: Option<&'static str>,
+    environment: Vec<(&'static str, &'static str)>,
 }
 
 /// What is said of the admin address.
@@ -125,6 +126,13 @@ impl Options {
         self
     }
 
+    /// A variable of the server's environment.
+    #[must_use]
+    pub fn variable(mut self, name: &'static str, value: &'static str) -> Self {
+        self.environment.push((name, value));
+        self
+    }
+
     /// A further argument of the command.
     #[must_use]
     pub fn argument(mut self, argument: &str) -> Self {
@@ -166,7 +174,8 @@ impl Options {
         }
         command
             .env("RUST_LOG", self.log.unwrap_or("info,cofferdam=trace"))
-            .env("NO_COLOR", "1");
+            .env("NO_COLOR", "1")
+            .envs(self.environment.iter().copied());
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -1,4 +1,5 @@
-//! The parts of WASI 0.2 whose answers differ from run to run: clocks, random numbers, polling.
+//! The parts of WASI 0.2 whose answers differ from run to run: clocks, random numbers, polling, and what
+//! is said of errors.
 //!
 //! Invariant: what a guest learns here comes from its journal, or goes into it, so that a later run
 //! learns the same. A guest that waits for nothing but the clock waits as `sleep` does, and may give
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime::{Result, bail};
 use wasmtime_wasi::p2::bindings::clocks::{monotonic_clock, wall_clock};
-use wasmtime_wasi::p2::bindings::io::poll;
+use wasmtime_wasi::p2::bindings::io::{error, poll};
 use wasmtime_wasi::p2::bindings::random::{insecure, insecure_seed, random};
 use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
 
@@ -29,6 +30,7 @@ pub(super) fn add_to_linker(linker: &mut Linker<Guest>) -> Result<()> {
     linker.allow_shadowing(true);
     wall_clock::add_to_linker::<_, This>(linker, |guest| guest)?;
     monotonic_clock::add_to_linker::<_, This>(linker, |guest| guest)?;
+    error::add_to_linker::<_, This>(linker, |guest| guest)?;
     poll::add_to_linker::<_, This>(linker, |guest| guest)?;
     random::add_to_linker::<_, This>(linker, |guest| guest)?;
     insecure::add_to_linker::<_, This>(linker, |guest| guest)?;
@@ -127,6 +129,20 @@ impl monotonic_clock::Host for Guest {
     fn subscribe_duration(&mut self, nanos: u64) -> Result<Resource<DynPollable>> {
         let now = self.clock()?;
         self.timer(now.saturating_add(nanos.div_ceil(1_000)))
+    }
+}
+
+impl error::Host for Guest {}
+
+impl error::HostError for Guest {
+    fn to_debug_string(&mut self, error: Resource<wasmtime::Error>) -> Result<String> {
+        // Its `Debug` may have the server's own stack in it (RUST_BACKTRACE), which is another one in the
+        // next run, is no guest's business, and takes long to name.
+        Ok(format!("{:#}", self.resources.get(&error)?))
+    }
+
+    fn drop(&mut self, error: Resource<wasmtime::Error>) -> Result<()> {
+        error::HostError::drop(&mut self.resources, error)
     }
 }
 

@@ -214,6 +214,21 @@ async fn every_limit_is_told() {
 }
 
 #[tokio::test]
+async fn what_a_guest_is_told_of_an_error_has_nothing_of_the_servers_stack() {
+    let upstream = Upstream::start().await;
+    let limits = "request-bytes = 20_000";
+    let config = config(&local(&[format!("http://{}", upstream.address())], limits));
+    let options = config.probe().variable("RUST_BACKTRACE", "1");
+    let server = Server::start(options).await;
+    let request = json!({"url": upstream.url("/x"), "method": "POST", "body": 20_001});
+    let answer = fetch(&server, request).await;
+    assert_eq!(
+        answer["error"],
+        "write: the request's body has more than 20000 bytes (limit http.limits.request-bytes)"
+    );
+}
+
+#[tokio::test]
 async fn headers_that_are_the_hosts_are_refused_and_millions_have_a_limit() {
     let upstream = Upstream::start().await;
     let config = config(&local(&[format!("http://{}", upstream.address())], ""));
