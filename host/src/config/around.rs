@@ -31,6 +31,19 @@ pub(super) fn store(name: &str) -> Result<(), String> {
     crate::store::check(name)
 }
 
+/// The data folder, as it was written. What names a store was meant as one.
+pub(super) fn data(folder: &Path) -> Result<(), String> {
+    let name = folder.to_string_lossy();
+    if name.contains(':') && crate::store::check(&name).is_ok() && !folder.exists() {
+        return Err(
+            "it names a store, and this is the folder for what must survive beside it; \
+             say so as the store (store, --store)"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
 /// The file of the key that seals `requestState`, which may still be to be made, and the data folder,
 /// too.
 pub(super) fn state_key(file: &Path, data: &Path) -> Result<(), String> {
@@ -156,6 +169,20 @@ mod tests {
         ] {
             let error = store(bad).unwrap_err();
             assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_data_folder_is_no_store() {
+        for good in [".cofferdam", "a/b", "/a/sqlite", "sqlite"] {
+            assert!(data(Path::new(good)).is_ok(), "{good}");
+        }
+        for bad in ["memory:", "sqlite:a/b", "postgres://u:secret@a/b"] {
+            let error = data(Path::new(bad)).unwrap_err();
+            assert!(
+                error.contains("--store") && !error.contains("secret"),
+                "{error}"
+            );
         }
     }
 

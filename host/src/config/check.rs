@@ -255,6 +255,11 @@ impl Config {
         });
         let (store, at) = chosen("store", arguments.store, written, "sqlite");
         refuse(&at, around::store(&store))?;
+        if let Some(typed) = &arguments.data {
+            refuse("--data", around::data(typed))?;
+        } else if let Some(written) = &file.data {
+            refuse(&place.of("data"), around::data(written))?;
+        }
         let written = file.data.map(beside);
         let free = arguments.free_data;
         let (data, free) = match (arguments.data.or(written), free) {
