@@ -140,8 +140,9 @@ pub const SCHEMA_DEPTH: usize = 64;
 pub const GUEST_JSON_DEPTH: usize = 64;
 /// Time for reading a component's tools at load. Longer: the component is refused.
 pub const LIST_TOOLS_TIME: Duration = Duration::from_secs(5);
-/// Body from which on reading it waits for its turn, off the threads that serve everybody, bytes.
-pub const LARGE_BODY_BYTES: usize = 256 << 10;
+/// Body of a request, or a result, from which on it is worked on in the background, off the threads that
+/// serve everybody, bytes.
+pub const LARGE_BYTES: usize = 64 << 10;
 /// Time a client has to send a request's head, and again its body. Longer: the connection closes,
 /// or 408.
 pub const RECEIVE_TIME: Duration = Duration::from_secs(30);

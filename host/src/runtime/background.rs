@@ -12,6 +12,7 @@ use super::meter::CpuMeter;
 use super::queue::{FairQueue, Full, Permit, Share};
 use crate::limits::{BACKGROUND_IDLE, LARGE_INSTANCE_BYTES};
 use futures_util::task::AtomicWaker;
+use std::cell::Cell;
 use std::future::Future;
 use std::io;
 use std::mem;
@@ -27,6 +28,11 @@ use wasmtime::Store;
 
 /// By how much they stand back behind the threads that serve.
 const NICENESS: i32 = 10;
+
+thread_local! {
+    /// True on the threads of the background.
+    static HERE: Cell<bool> = const { Cell::new(false) };
+}
 
 /// An instance and its permit. They go in this order: a permit that is free has its slots.
 pub(super) struct Live {
@@ -62,6 +68,7 @@ impl Background {
             .thread_keep_alive(BACKGROUND_IDLE)
             .thread_name("background")
             .on_thread_start(|| {
+                HERE.set(true);
                 // Of this thread alone. A system that refuses it shares its cores evenly.
                 #[cfg(target_os = "linux")]
                 let _ = rustix::process::setpriority_process(None, NICENESS);
@@ -104,7 +111,8 @@ type Waiting = Pin<Box<dyn Future<Output = Result<Permit, Full>> + Send>>;
 /// A run that comes back, and what it came to.
 type Polled<T> = (Boxed<T>, Poll<T>);
 
-/// A run that is polled here until its meter says that it is heavy, and by the background from then on.
+/// A run that is polled where it is awaited until its meter says that it is heavy, and by the background
+/// from then on. One that is awaited in the background already goes on in the turn of whoever awaits it.
 /// Dropping it drops the instance; if the background polls it, that is when it has done so.
 pub struct Movable<T: 'static> {
     stage: Stage<T>,
@@ -256,11 +264,12 @@ impl<T: Send + 'static> Future for Movable<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let this = self.get_mut();
+        let stays = |meter: &CpuMeter| HERE.get() || !meter.is_heavy();
         if let Stage::Idle(run) = &mut this.stage
-            && !this.meter.is_heavy()
+            && stays(&this.meter)
         {
             match run.as_mut().poll(context) {
-                Poll::Pending if this.meter.is_heavy() => {}
+                Poll::Pending if !stays(&this.meter) => {}
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(output) => {
                     this.stage = Stage::Over;
@@ -323,6 +332,23 @@ mod tests {
             },
         );
         assert_eq!(run.await, "done");
+    }
+
+    #[tokio::test]
+    async fn what_is_awaited_in_the_background_waits_for_no_turn_of_its_own() {
+        let (background, meter) = (background(), Arc::<CpuMeter>::default());
+        meter.set_heavy();
+        let movable = |run: Boxed<()>| {
+            let meter = Arc::clone(&meter);
+            Movable::new(&background, &Arc::default(), meter, run)
+        };
+        let inner = movable(Box::pin(async {
+            for _ in 0..100 {
+                yield_now().await;
+                assert!(!here());
+            }
+        }));
+        movable(Box::pin(inner)).await;
     }
 
     /// Counts its polls, and waits for nothing between them.

@@ -82,14 +82,10 @@ impl Runtime {
             .map_err(EngineError::Link)?;
         let load = Arc::new(Load::new());
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        let computing = std::env::var("COFFERDAM_BG")
-            .ok()
-            .and_then(|v| v.parse().ok())
-            .unwrap_or((cores - 1).max(1));
         Ok(Self {
             clock: EpochClock::start(&engine, Arc::clone(&load)),
             permits: FairQueue::new(limits.instances as usize),
-            background: Background::start(computing).map_err(EngineError::Threads)?,
+            background: Background::start((cores - 1).max(1)).map_err(EngineError::Threads)?,
             load,
             compilation: Compilation::new(compiler, cache, &limits),
             engine,

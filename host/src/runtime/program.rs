@@ -289,6 +289,17 @@ impl Runtime {
         Movable::new(&self.background, tenant, meter, run)
     }
 
+    /// Work for this tenant that is large: all of it is done in the background.
+    pub fn aside<T: Send + 'static>(
+        &self,
+        tenant: &Arc<str>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Movable<T> {
+        let meter = Arc::<CpuMeter>::default();
+        meter.set_heavy();
+        self.movable(tenant, meter, work)
+    }
+
     /// Runs a handler in a fresh instance. Dropping the future drops the instance.
     ///
     /// # Errors

@@ -154,9 +154,7 @@ impl Server {
         }
 
         let arguments = request.arguments;
-        let length = arguments.map_or(0, |arguments| arguments.get().len());
-        let checked = self.large.work(length, || check(arguments, &tool, headers));
-        let arguments = match checked.await? {
+        let arguments = match check(arguments, &tool, headers)? {
             Ok(arguments) => arguments,
             Err(answer) => return Ok((Outcome::ToolError, Reply::Outcome(Ok(raw(&answer))))),
         };
@@ -187,9 +185,8 @@ impl Server {
         let features = request.features;
         let call = Call::of(&caller.principal, &target, &arguments);
         let responses = request.input_responses;
-        let length = responses.map_or(0, |responses| responses.get().len());
-        let read = || responses.map(|responses| object("inputResponses", responses));
-        let responses = self.large.work(length, read).await.transpose()?;
+        let responses = responses.map(|responses| object("inputResponses", responses));
+        let responses = responses.transpose()?;
         let responses = responses.unwrap_or_default();
         let (resumed, offered) = match &state {
             None => (self.begin(caller, &target, features), responses),

@@ -41,7 +41,9 @@ impl Server {
             answer.cache.cache_scope = CacheScope::Private;
         }
         let weight = answer.weight();
-        let result = self.large.work(weight, || written(&answer, most)).await;
+        let result = self
+            .work(caller, weight, move || written(&answer, most))
+            .await;
         let result = result.map_err(|size| {
             metrics.refuse(Limit::Result);
             let key = caller.tenant.result_key(most);

@@ -19,7 +19,6 @@ mod sight;
 mod tasks;
 mod tools;
 
-use self::large::LargeBodies;
 pub use self::legacy::Pipe;
 use self::legacy::{Entered, Sessions};
 pub(crate) use self::legacy::{SESSION_HEADER, SessionStream};
@@ -27,6 +26,7 @@ use crate::auth::{Auth, Refused};
 use crate::call::{CallTimes, Driver, Events, Sealer, Worker};
 use crate::catalog::{Changes, LiveCatalog, Look};
 use crate::journal::Origin;
+use crate::limits::LARGE_BYTES;
 use crate::metrics::{Metrics, ReloadOutcome};
 use crate::places::Places;
 use crate::protocol::{
@@ -43,7 +43,7 @@ use bytes::Bytes;
 use hyper::header::HeaderMap;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -120,6 +120,9 @@ impl Via {
     }
 }
 
+/// A message that is being answered.
+pub type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+
 /// What a method gives: the whole response, or the error to answer with.
 type MethodResult = Result<Bytes, RpcError>;
 
@@ -170,7 +173,6 @@ pub struct Server {
     tenants: Arc<Tenants>,
     listens: Places,
     bodies: Places,
-    large: LargeBodies,
     sessions: Sessions,
     driver: Driver,
 }
@@ -225,7 +227,6 @@ impl Server {
             tenants: Arc::new(tenants),
             listens,
             bodies,
-            large: LargeBodies::new(),
             sessions: Sessions::default(),
             driver,
         })
@@ -373,7 +374,28 @@ impl Server {
     }
 
     /// Answers one message. Dropping the future means that the client went away.
-    pub async fn handle(
+    #[must_use]
+    pub fn handle(
+        self: Arc<Self>,
+        caller: Caller,
+        via: Via,
+        body: Bytes,
+        events: Arc<Events>,
+    ) -> Answering {
+        let large = match &via {
+            Via::Http(_) => body.len() > LARGE_BYTES,
+            // A pipe has one client, whose messages begin in their order.
+            Via::Stdio(_) => false,
+        };
+        if !large {
+            return Box::pin(self.respond(caller, via, body, events));
+        }
+        let (runtime, tenant) = (Arc::clone(&self.driver.runtime), Arc::clone(&caller.tenant));
+        let answering = self.respond(caller, via, body, events);
+        Box::pin(runtime.aside(&tenant.name, answering))
+    }
+
+    async fn respond(
         self: Arc<Self>,
         caller: Caller,
         via: Via,
@@ -385,10 +407,7 @@ impl Server {
             depth: limits.max_json_depth,
             values: limits.max_json_values,
         };
-        let incoming = self
-            .large
-            .work(body.len(), || Envelope::read(&body, bounds));
-        let incoming = match incoming.await {
+        let incoming = match Envelope::read(&body, bounds) {
             Ok(incoming) => incoming,
             Err((error, id)) => return refuse(id, &error),
         };
@@ -414,10 +433,8 @@ impl Server {
             Err(error) => return refuse(Some(id), &error),
         };
         via.begun().await;
-        let request = self.large.work(body.len(), || {
-            Request::read(id, &message, &via.headers(), limits.lenient_names)
-        });
-        let request = match request.await {
+        let request = Request::read(id, &message, &via.headers(), limits.lenient_names);
+        let request = match request {
             Ok(request) => request,
             Err(error) => return refuse(Some(id), &error),
         };
@@ -470,10 +487,7 @@ impl Server {
                 }
                 Method::Complete => Box::pin(self.complete(caller, request, events)).await,
                 _ => {
-                    let filter = request.params.notifications;
-                    let length = filter.map_or(0, |filter| filter.get().len());
-                    let filter = self.large.work(length, || self.filter(request)).await?;
-                    return Ok(Step::Listen(filter));
+                    return self.filter(request).map(Step::Listen);
                 }
             };
             return answer.map(Step::Answer);
@@ -485,7 +499,7 @@ impl Server {
         let caller = &caller.principal;
         let answer = match method {
             Method::TasksGet => tasks::get(tasks, caller, request, self.stopping()).await,
-            Method::TasksUpdate => tasks::update(tasks, caller, request, &self.large).await,
+            Method::TasksUpdate => tasks::update(tasks, caller, request).await,
             _ => tasks::cancel(tasks, caller, request).await,
         };
         answer.map(Step::Answer)
@@ -528,11 +542,11 @@ mod tests {
     // both, so their size doubles unseen.
     #[test]
     fn a_request_takes_little_room() {
-        type Handle<F> = fn(Arc<Server>, Caller, Via, Bytes, Arc<Events>) -> F;
-        fn size<F: Future<Output = Response>>(_: Handle<F>) -> usize {
+        type Respond<F> = fn(Arc<Server>, Caller, Via, Bytes, Arc<Events>) -> F;
+        fn size<F: Future<Output = Response>>(_: Respond<F>) -> usize {
             size_of::<F>()
         }
-        let size = size(Server::handle);
+        let size = size(Server::respond);
         assert!(size < 10_000, "{size} bytes");
     }
 }

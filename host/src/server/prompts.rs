@@ -108,12 +108,8 @@ impl Server {
             }
         };
         let arguments = call.arguments;
-        let length = arguments.map_or(0, |arguments| arguments.get().len());
-        let read = || {
-            let members = arguments.map(|arguments| object("arguments", arguments));
-            prompt.check(members.transpose()?.unwrap_or_default())
-        };
-        let checked = self.large.work(length, read).await?;
+        let members = arguments.map(|arguments| object("arguments", arguments));
+        let checked = prompt.check(members.transpose()?.unwrap_or_default())?;
         let arguments = arguments.map_or_else(|| raw(&Map::new()), ToOwned::to_owned);
         let prepared = Prepared {
             target: Target::Prompt(prompt, checked),

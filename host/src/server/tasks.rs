@@ -1,6 +1,5 @@
 //! `tasks/get`, `tasks/update`, `tasks/cancel` (SEP-2663).
 
-use super::large::LargeBodies;
 use super::{MethodResult, acknowledge};
 use crate::protocol::{Request, RpcError, object, string, success};
 use crate::task::{Principal, Status, TaskError, TaskId, TaskView, Tasks};
@@ -33,16 +32,11 @@ pub(super) async fn update(
     tasks: &Tasks,
     caller: &Principal,
     request: &Request<'_>,
-    large: &LargeBodies,
 ) -> MethodResult {
     let id = task_id(request)?;
     let responses = request.params.input_responses;
     let responses = responses.ok_or_else(|| RpcError::invalid_params("Missing inputResponses"))?;
-    let responses = large
-        .work(responses.get().len(), || {
-            object("inputResponses", responses)
-        })
-        .await?;
+    let responses = object("inputResponses", responses)?;
     tasks.update(caller, id, responses).await?;
     Ok(acknowledge(request))
 }

@@ -7,7 +7,7 @@
 use super::hold::hold;
 use crate::call::Events;
 use crate::places::Place;
-use crate::server::Response;
+use crate::server::{Answering, Response};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use hyper::body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
@@ -18,9 +18,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::task::AbortOnDropHandle;
-
-/// The work on a request.
-pub(super) type Work = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 /// A response body.
 pub(super) enum ResponseBody {
@@ -56,7 +53,7 @@ pub(super) struct EventStream {
 }
 
 impl EventStream {
-    pub(super) fn new(work: Work, events: Arc<Events>, keep_alive: Duration) -> Self {
+    pub(super) fn new(work: Answering, events: Arc<Events>, keep_alive: Duration) -> Self {
         let filled = wait(Arc::clone(&events));
         let silence = Box::pin(sleep(keep_alive));
         Self {

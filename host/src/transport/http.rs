@@ -4,7 +4,7 @@
 //! with the status of its error, unless something was streamed before it. A result is a stream of one
 //! event for a client that prefers one.
 
-use super::body::{EventStream, ResponseBody, Work, event};
+use super::body::{EventStream, ResponseBody, event};
 use super::cors;
 use super::gate::{self, Accepts, Kind, Refusal};
 use super::patience::Patient;
@@ -15,7 +15,7 @@ use crate::limits::{RECEIVE_TIME, SEND_TIME, ServerLimits};
 use crate::metrics::Limit;
 use crate::places::Place;
 use crate::protocol::{Code, RpcError, failure};
-use crate::server::{Response as Reply, SESSION_HEADER, Server, Via};
+use crate::server::{Answering, Response as Reply, SESSION_HEADER, Server, Via};
 use crate::tenants::{Caller, Tenant};
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -252,12 +252,8 @@ async fn work_on(
 
     let events = Arc::new(Events::new(accepts.events));
     let keep_alive = Duration::from_millis(limits.keep_alive_ms);
-    let mut work: Work = Box::pin(Arc::clone(&server).handle(
-        caller,
-        Via::Http(head.headers),
-        body,
-        Arc::clone(&events),
-    ));
+    let via = Via::Http(head.headers);
+    let mut work = Arc::clone(&server).handle(caller, via, body, Arc::clone(&events));
     if !accepts.json {
         return stream(work, events, keep_alive);
     }
@@ -319,7 +315,7 @@ fn single(mut reply: Reply) -> Response<ResponseBody> {
     response
 }
 
-fn stream(work: Work, events: Arc<Events>, keep_alive: Duration) -> Response<ResponseBody> {
+fn stream(work: Answering, events: Arc<Events>, keep_alive: Duration) -> Response<ResponseBody> {
     let body = EventStream::new(work, events, keep_alive);
     let mut response = Response::new(ResponseBody::Stream(Box::new(body)));
     say_stream(response.headers_mut());

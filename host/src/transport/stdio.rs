@@ -6,12 +6,11 @@
 
 use crate::call::Events;
 use crate::protocol::{Code, RpcError, failure};
-use crate::server::{Pipe, Response, Server, SessionStream, Via};
+use crate::server::{Answering, Pipe, Response, Server, SessionStream, Via};
 use crate::tenants::Caller;
 use bytes::Bytes;
 use std::future::poll_fn;
 use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Write};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
@@ -120,8 +119,7 @@ impl Client {
         let events = Arc::new(Events::new(true));
         let via = Via::Stdio(Arc::clone(&self.pipe));
         let server = Arc::clone(&self.server);
-        let work = server.handle(self.caller.clone(), via, message, Arc::clone(&events));
-        let mut work = Box::pin(work);
+        let mut work = server.handle(self.caller.clone(), via, message, Arc::clone(&events));
         match poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await {
             Poll::Ready(response) => {
                 if let Some(body) = response.body {
@@ -151,11 +149,7 @@ impl Client {
 }
 
 /// Hands on what a request streams, and then its response. Ends when nobody takes it any more.
-async fn answer<W: Future<Output = Response> + Send>(
-    mut work: Pin<Box<W>>,
-    events: Arc<Events>,
-    out: mpsc::Sender<Bytes>,
-) {
+async fn answer(mut work: Answering, events: Arc<Events>, out: mpsc::Sender<Bytes>) {
     loop {
         let response = tokio::select! {
             biased;

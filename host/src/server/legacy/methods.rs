@@ -151,11 +151,12 @@ impl Server {
                 Reply::Outcome(outcome) => {
                     let (outcome, revision) = (outcome?, session.handshake.revision);
                     let length = outcome.get().len();
-                    let reshape = || match called {
-                        Called::Tool(_) => result(&outcome, revision),
-                        _ => other_result(&outcome, revision),
+                    let is_tool = matches!(called, Called::Tool(_));
+                    let reshape = move || match is_tool {
+                        true => result(&outcome, revision),
+                        false => other_result(&outcome, revision),
                     };
-                    return Ok(self.large.work(length, reshape).await);
+                    return Ok(self.work(caller, length, reshape).await);
                 }
                 Reply::Asked(question) => {
                     let Question {
