@@ -93,14 +93,20 @@ fn compile(
         "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER",
         "wasm-component-ld",
     );
-    // Flags in the caller's environment are meant for the host.
+    // Flags in the caller's environment are meant for the host, and would replace the workspace's own.
+    for variable in ["CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS", "CARGO_BUILD_TARGET"] {
+        command.env_remove(variable);
+    }
+    let remap = toolchain::remap(&[(&checkout.root, "/cofferdam")]);
+    let remap = remap
+        .to_str()
+        .context("the path of the checkout is no UTF-8")?;
+    let flags: Vec<_> = remap.split('\u{1f}').collect();
+    // As an array of strings, TOML and JSON are alike.
+    let flags = serde_json::to_string(&flags)?;
     command
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_BUILD_TARGET");
-    command.env(
-        "CARGO_ENCODED_RUSTFLAGS",
-        toolchain::remap(&[(&checkout.root, "/cofferdam")]),
-    );
+        .arg("--config")
+        .arg(format!("target.{target}.rustflags={flags}"));
     toolchain.apply(&mut command);
 
     let names: Vec<_> = packages
