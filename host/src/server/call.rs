@@ -186,8 +186,7 @@ impl Server {
         let call = Call::of(&caller.principal, &target, &arguments);
         let responses = request.input_responses;
         let responses = responses.map(|responses| object("inputResponses", responses));
-        let responses = responses.transpose()?;
-        let responses = responses.unwrap_or_default();
+        let responses = responses.transpose()?.unwrap_or_default();
         let (resumed, offered) = match &state {
             None => (self.begin(caller, &target, features), responses),
             Some(state) => match self.go_on(&call, features, state, &responses)? {

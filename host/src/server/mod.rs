@@ -433,12 +433,11 @@ impl Server {
             Err(error) => return refuse(Some(id), &error),
         };
         via.begun().await;
-        let request = Request::read(id, &message, &via.headers(), limits.lenient_names);
-        let request = match request {
+        let repeated = via.headers();
+        let request = match Request::read(id, &message, &repeated, limits.lenient_names) {
             Ok(request) => request,
             Err(error) => return refuse(Some(id), &error),
         };
-        let repeated = via.headers();
         let step = {
             let step = pin!(self.dispatch(&caller, &request, &repeated, &events));
             unless_cancelled(entered.as_ref(), step).await
